@@ -1,0 +1,147 @@
+"""An opened corpus: its manifest, its shards, and readers for them.
+
+Opening reads the manifest and the list of shards and checks that they belong together; no shard is touched.
+Shards open when they are first asked for, are compared with their description then, and the least recently
+used are closed again, since every open one costs a map and a file descriptor.
+"""
+
+from __future__ import annotations
+
+import resource
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+
+from manifests.consistency import inconsistencies
+from manifests.fingerprint import digest_bytes
+from manifests.lists import Shard, read_shard_list
+from manifests.manifest import Manifest, ManifestError, load_manifest, manifest_path
+from manifests.shard import ShardError, ShardReader, bin_path, idx_path
+
+MAX_OPEN_SHARDS = 1024
+
+StrPath = str | PathLike[str]
+
+
+class Corpus:
+    """One version of a corpus on a local disk. Thread-safe; crosses process borders as its path.
+
+    manifest  what it is
+    shards    every shard, in the order (source, subset, index)
+    folder    where the manifest and all its files are
+    """
+
+    def __init__(self, manifest: Manifest, shards: Iterable[Shard], folder: StrPath) -> None:
+        self.manifest = manifest
+        self.shards = tuple(shards)
+        self.folder = Path(folder)
+        self._groups: dict[tuple[str, str], list[Shard]] = {}
+        for shard in self.shards:
+            self._groups.setdefault((shard.source, shard.subset), []).append(shard)
+        self._readers: OrderedDict[str, ShardReader] = OrderedDict()
+        self._max_open = max_open_shards()
+        self._lock = threading.Lock()
+
+    def shards_of(self, source: str, subset: str) -> tuple[Shard, ...]:
+        """Return the shards of one subset of a source, by index. Raises ManifestError."""
+        if source not in self.manifest.sources:
+            raise ManifestError(
+                f"the corpus {self.manifest.corpus} has no source {source}; "
+                f"it has {', '.join(self.manifest.sources)}",
+                where=str(self.folder),
+            )
+        return tuple(self._groups.get((source, subset), ()))
+
+    def num_tokens(self, source: str, subset: str) -> int:
+        """Return the tokens of one subset of a source, from the manifest's list of shards."""
+        return sum(shard.tokens for shard in self.shards_of(source, subset))
+
+    def prefix(self, shard: Shard) -> Path:
+        """Return the path of a shard's files without their suffixes."""
+        return self.folder / shard.name
+
+    def reader(self, shard: Shard) -> ShardReader:
+        """Return the reader of a shard, opening it if need be.
+
+        At the first opening, sizes, counts and dtype are compared with the manifest. Raises ShardError.
+        """
+        with self._lock:
+            reader = self._readers.get(shard.name)
+            if reader is None:
+                reader = self._open(shard)
+                self._readers[shard.name] = reader
+                if len(self._readers) > self._max_open:
+                    # Who still holds the reader, or a view of its tokens, keeps the map alive.
+                    self._readers.popitem(last=False)
+            self._readers.move_to_end(shard.name)
+            return reader
+
+    def check_sizes(self, shards: Iterable[Shard] | None = None) -> None:
+        """Compare the sizes of the files of some shards, or all, with the manifest. Raises ShardError.
+
+        Two system calls a shard: what a start can afford. `verify` reads the content.
+        """
+        for shard in self.shards if shards is None else shards:
+            for path, wanted_bytes in (
+                (bin_path(self.prefix(shard)), shard.bin_bytes),
+                (idx_path(self.prefix(shard)), shard.idx_bytes),
+            ):
+                size_bytes = path.stat().st_size if path.is_file() else None
+                if size_bytes != wanted_bytes:
+                    found = "is missing" if size_bytes is None else f"has {size_bytes:,} bytes"
+                    raise self._mismatch(f"the file {found}; the manifest says {wanted_bytes:,} bytes", path)
+
+    def _open(self, shard: Shard) -> ShardReader:
+        self.check_sizes([shard])
+        reader = ShardReader(self.prefix(shard))
+        for name, found, wanted in (
+            ("dtype", reader.dtype.name, self.manifest.dtype),
+            ("tokens", reader.num_tokens, shard.tokens),
+            ("documents", reader.num_documents, shard.documents),
+        ):
+            if found != wanted:
+                raise self._mismatch(
+                    f"the shard has {name} {found}; the manifest says {wanted}", idx_path(self.prefix(shard))
+                )
+        return reader
+
+    def _mismatch(self, what: str, path: Path) -> ShardError:
+        return ShardError(what, where=str(path), hint=f"dataprep verify {self.folder}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Corpus, (self.manifest, self.shards, self.folder))
+
+
+def open_corpus(path: StrPath) -> Corpus:
+    """Open a corpus, given its folder or its `manifest.json`. Raises ManifestError, TableError.
+
+    Checks the digests of the manifest and of its list of shards, and that both add up.
+    """
+    file = manifest_path(path)
+    manifest = load_manifest(file)
+    shards_path = file.parent / manifest.shards_file
+    if not shards_path.is_file():
+        raise ManifestError("the list of shards is missing", where=str(shards_path))
+    if digest_bytes(shards_path.read_bytes()) != manifest.shards_digest:
+        raise ManifestError(
+            "the list of shards is not the one that the manifest was written with",
+            where=str(shards_path),
+            hint=f"dataprep verify {file.parent}",
+        )
+    shards = read_shard_list(shards_path)
+    problems = inconsistencies(manifest, shards)
+    if problems:
+        raise ManifestError(
+            "the manifest and its shards do not agree:\n" + "\n".join(problems), where=str(file)
+        )
+    return Corpus(manifest, shards, file.parent)
+
+
+def max_open_shards() -> int:
+    """Return how many shards may be open at once: 1,024, or half of the files this process may open."""
+    soft_limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft_limit == resource.RLIM_INFINITY:
+        return MAX_OPEN_SHARDS
+    return max(1, min(MAX_OPEN_SHARDS, soft_limit // 2))

@@ -1,0 +1,326 @@
+"""The manifest: what a corpus is, where it came from, and the digests that pin it.
+
+`manifest.json` describes one version of a corpus; its long lists (shards, inputs) lie beside it, see
+`lists.py`. This module reads, upgrades and writes manifests and says what the content digest covers. It does
+not open shards: `corpus.py` does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, JsonValue, ValidationError, model_validator
+
+from manifests.errors import UserError
+from manifests.fields import Count, Digest, Name, Record, RelativePath, SubsetName, Version, describe_errors
+from manifests.files import write_atomic
+from manifests.fingerprint import canonical_json, digest_bytes
+from manifests.lists import (
+    InputFile,
+    Shard,
+    read_input_list,
+    read_shard_list,
+    write_input_list,
+    write_shard_list,
+)
+from manifests.shard import dtype_for_vocab
+
+__all__ = [
+    "FORMAT_VERSION",
+    "MANIFEST_NAME",
+    "UPGRADES",
+    "InputFile",
+    "Lineage",
+    "Manifest",
+    "ManifestError",
+    "Shard",
+    "Source",
+    "StepRecord",
+    "Subset",
+    "TokenizerInfo",
+    "content_digest",
+    "load_manifest",
+    "manifest_digest",
+    "manifest_path",
+    "parse_manifest",
+    "read_input_list",
+    "read_manifest_json",
+    "read_shard_list",
+    "write_input_list",
+    "write_manifest",
+    "write_shard_list",
+]
+
+FORMAT_VERSION = 1
+MANIFEST_NAME = "manifest.json"
+
+StrPath = str | PathLike[str]
+Json = dict[str, Any]
+"""A manifest as JSON gives it, of any version."""
+
+UPGRADES: dict[int, Callable[[Json], Json]] = {}
+"""From a format version to the function that makes it the next one: pure, on the JSON, never removed."""
+
+
+class ManifestError(UserError):
+    """A manifest that cannot be read, is of an unknown version, or was changed by hand."""
+
+
+class TokenizerInfo(Record):
+    """The tokenizer, and what was done with special tokens."""
+
+    file: RelativePath = "tokenizer.json"
+    """Relative to the manifest's folder."""
+    digest: Digest
+    """Of the bytes of that file."""
+    vocab_size: int = Field(ge=1, le=2**31)
+    """Greatest id + 1, special tokens included."""
+    eos_id: Count | None
+    bos_id: Count | None
+    append_eos: bool
+    """Whether one end-of-text token ends each document. It is counted in the document's length."""
+    special_tokens: Literal["text", "parse"]
+    """What "<|endoftext|>" and the like in a text become: ordinary text, or the special token."""
+    engine: str
+    """The library that made the ids."""
+    engine_reason: str
+
+    @model_validator(mode="after")
+    def _check_ids(self) -> Self:
+        for name, token_id in (("eos_id", self.eos_id), ("bos_id", self.bos_id)):
+            if token_id is not None and token_id >= self.vocab_size:
+                raise ValueError(f"{name} {token_id} is outside the vocabulary of {self.vocab_size}")
+        if self.append_eos and self.eos_id is None:
+            raise ValueError("append_eos is true, but there is no eos_id")
+        return self
+
+
+class Subset(Record):
+    """Sums over the shards of one subset of a source."""
+
+    documents: Count
+    tokens: Count
+    text_bytes: Count
+    shards: Count
+
+
+class Source(Record):
+    """One named set of documents with a mixture weight of its own."""
+
+    license: str | None
+    subsets: dict[SubsetName, Subset]
+
+
+class StepRecord(Record):
+    """What one step did. Each dropped document counts once, under the first of its reasons."""
+
+    name: str
+    version: int
+    parameters: dict[str, JsonValue]
+    sources: list[Name] | None
+    """The sources it was run on; None for all."""
+    documents_in: dict[Name, Count]
+    documents_out: dict[Name, Count]
+    dropped: dict[Name, dict[str, Count]]
+
+    @model_validator(mode="after")
+    def _check_sums(self) -> Self:
+        for source in {**self.documents_in, **self.documents_out, **self.dropped}:
+            documents_in = self.documents_in.get(source, 0)
+            documents_out = self.documents_out.get(source, 0)
+            dropped = sum(self.dropped.get(source, {}).values())
+            if documents_in != documents_out + dropped:
+                raise ValueError(
+                    f"step {self.name}, source {source}: {documents_in} documents in, {documents_out} "
+                    f"out and {dropped} dropped; every document is kept or dropped for a reason"
+                )
+        return self
+
+
+class Lineage(Record):
+    """How the corpus was made."""
+
+    recipe: dict[str, JsonValue]
+    """The resolved recipe."""
+    recipe_digest: Digest
+    inputs_file: RelativePath = "inputs.parquet"
+    inputs_digest: Digest
+    """Of the bytes of that file, a list of InputFile."""
+    steps: list[StepRecord]
+    funnel: list[dict[str, JsonValue]]
+    """Rows of the report: documents, bytes and tokens of each source after each step."""
+    tools: dict[str, str]
+    """Versions of what the bytes depend on."""
+    parents: list[str]
+    """Corpora that this one was made with, as name@version and content digest."""
+
+
+class Manifest(Record):
+    """One version of a corpus."""
+
+    format: Literal["headrace-manifest"] = "headrace-manifest"
+    format_version: Literal[1] = 1
+    corpus: Name
+    version: Version
+    content_digest: Digest | Literal[""] = ""
+    """Of what defines the tokens, see `content_digest`; empty only until it is sealed."""
+    manifest_digest: Digest | Literal[""] = ""
+    """Of this file with this field empty, see `manifest_digest`; empty only until it is sealed."""
+    dtype: Literal["uint16", "int32"]
+    tokenizer: TokenizerInfo
+    sources: dict[Name, Source]
+    """In the order of the recipe."""
+    shards_file: RelativePath = "shards.parquet"
+    shards_digest: Digest | Literal[""] = ""
+    """Of the bytes of that file, a list of Shard; empty only until it is sealed."""
+    created_by: str
+    """Program and version."""
+    lineage: Lineage
+
+    @model_validator(mode="after")
+    def _check_dtype(self) -> Self:
+        wanted = dtype_for_vocab(self.tokenizer.vocab_size).name
+        if self.dtype != wanted:
+            raise ValueError(
+                f"dtype is {self.dtype}; a vocabulary of {self.tokenizer.vocab_size} is stored as {wanted}"
+            )
+        return self
+
+
+def content_digest(manifest: Manifest, shards: Sequence[Shard]) -> str:
+    """Return the digest of what defines the tokens of a corpus, and of nothing else.
+
+    Two corpora with the same content digest feed a trainer the same tokens under the same names: it covers
+    corpus, version, dtype, tokenizer (file digest, end- and begin-of-text ids and policy) and, per shard,
+    source, subset, index and the digests of `.bin` and `.idx`. No times, paths, file names, licences, lineage
+    or document tables; no digest field of the manifest itself.
+    """
+    tokenizer = manifest.tokenizer
+    defining = {
+        "corpus": manifest.corpus,
+        "version": manifest.version,
+        "dtype": manifest.dtype,
+        "tokenizer": {
+            "digest": tokenizer.digest,
+            "eos_id": tokenizer.eos_id,
+            "bos_id": tokenizer.bos_id,
+            "append_eos": tokenizer.append_eos,
+            "special_tokens": tokenizer.special_tokens,
+        },
+        "shards": sorted(
+            [shard.source, shard.subset, shard.index, shard.bin_sha256, shard.idx_sha256] for shard in shards
+        ),
+    }
+    return digest_bytes(canonical_json(defining))
+
+
+def manifest_digest(data: Json) -> str:
+    """Return the digest of a whole manifest given as JSON, its field `manifest_digest` taken as empty.
+
+    It catches an edit of any field, the order of sources included. By hand:
+    sed 's/"manifest_digest": "[^"]*"/"manifest_digest": ""/' manifest.json | sha256sum
+    """
+    return digest_bytes(_text({**data, "manifest_digest": ""}))
+
+
+def write_manifest(path: StrPath, manifest: Manifest) -> Manifest:
+    """Write a manifest with its own digest filled in, and return it so.
+
+    The other digests must be there; `seal.seal_corpus` fills them in and calls this.
+    """
+    if not manifest.content_digest or not manifest.shards_digest:
+        raise ValueError("content_digest and shards_digest are empty: seal the corpus first")
+    digest = manifest_digest(manifest.model_dump(mode="json"))
+    manifest = manifest.model_copy(update={"manifest_digest": digest})
+    write_atomic(path, _text(manifest.model_dump(mode="json")))
+    return manifest
+
+
+def manifest_path(path: StrPath) -> Path:
+    """Return the path of the manifest itself, given it or its folder. Raises ManifestError."""
+    given = Path(path)
+    file = given / MANIFEST_NAME if given.is_dir() else given
+    if not file.is_file():
+        raise ManifestError(
+            "there is no manifest here",
+            where=str(file),
+            hint="give the folder that a finished `dataprep run` wrote, or the manifest.json in it",
+        )
+    return file
+
+
+def load_manifest(path: StrPath) -> Manifest:
+    """Read a manifest of any known version, given it or its folder.
+
+    Raises ManifestError when it is damaged, was edited, or is newer than this program.
+    """
+    file = manifest_path(path)
+    data = read_manifest_json(file)
+    sealed = data.get("manifest_digest")
+    if sealed and sealed != manifest_digest(data):
+        raise ManifestError(
+            "the manifest was changed after it was written: its digest does not match its fields",
+            where=str(file),
+            hint="run the recipe again; to change a licence or a name, change the recipe",
+        )
+    return parse_manifest(data, str(file))
+
+
+def read_manifest_json(path: StrPath) -> Json:
+    """Return the JSON object in a file, strictly read: no duplicate keys, no NaN. Raises ManifestError."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+        data = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+    except ValueError as error:
+        raise ManifestError(f"the manifest is not valid JSON: {error}", where=str(path)) from error
+    if not isinstance(data, dict) or data.get("format") != "headrace-manifest":
+        raise ManifestError(
+            'this is not a manifest: it has no "format": "headrace-manifest"', where=str(path)
+        )
+    return data
+
+
+def parse_manifest(
+    data: Json,
+    where: str,
+    upgrades: Mapping[int, Callable[[Json], Json]] = UPGRADES,
+    current_version: int = FORMAT_VERSION,
+) -> Manifest:
+    """Upgrade the JSON of a manifest to the current version, step by step, and check every field of it."""
+    version = data.get("format_version")
+    if type(version) is not int or version < min(upgrades, default=current_version):
+        raise ManifestError(f"the manifest has the format version {version!r}, which never was", where=where)
+    if version > current_version:
+        raise ManifestError(
+            f"the manifest has the format version {version}; this program knows up to {current_version}",
+            where=where,
+            hint="install a newer headrace",
+        )
+    for step in range(version, current_version):
+        data = upgrades[step](data)
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError as error:
+        raise ManifestError(
+            f"the manifest has wrong fields:\n{describe_errors(error)}", where=where
+        ) from error
+
+
+def _text(data: Json) -> bytes:
+    return (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Json:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"duplicate key {next(name for name in names if names.count(name) > 1)!r}")
+    return data
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number of JSON")

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import os
+import resource
+import threading
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
+
+import pytest
+
+from manifests import corpus as corpus_module
+from manifests.corpus import max_open_shards, open_corpus
+from manifests.lists import read_shard_list, write_shard_list
+from manifests.manifest import ManifestError
+from manifests.seal import seal_corpus
+from manifests.shard import ShardError
+from manifests.tables import TableError
+from tests.manifests.corpora import Part, make_corpus
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_corpus(tmp_path)
+    return tmp_path
+
+
+def test_open(folder: Path) -> None:
+    corpus = open_corpus(folder)
+    assert corpus.folder == folder
+    assert corpus.manifest.corpus == "tiny"
+    assert [shard.index for shard in corpus.shards_of("code", "train")] == [0, 1]
+    assert corpus.shards_of("prose", "holdout") == ()
+    assert corpus.num_tokens("code", "train") == 25
+    first, second = (corpus.reader(shard) for shard in corpus.shards_of("code", "train"))
+    assert first.lengths.tolist() == [3, 1, 4] and second.lengths.tolist() == [1, 5, 9, 2]
+    assert corpus.reader(corpus.shards[0]) is first
+    assert open_corpus(folder / "manifest.json").shards == corpus.shards
+
+
+def test_unknown_source(folder: Path) -> None:
+    with pytest.raises(ManifestError, match="has no source web; it has code, prose"):
+        open_corpus(folder).shards_of("web", "train")
+
+
+def test_shards_are_listed_in_one_order_whatever_they_were_sealed_in(folder: Path) -> None:
+    corpus = open_corpus(folder)
+    before = (folder / "manifest.json").read_bytes()
+    seal_corpus(folder, corpus.manifest, corpus.shards[::-1])
+    assert (folder / "manifest.json").read_bytes() == before
+
+
+def test_opening_touches_no_shard(folder: Path) -> None:
+    for path in (folder / "code").iterdir():
+        path.unlink()
+    corpus = open_corpus(folder)
+    corpus.reader(corpus.shards_of("prose", "train")[0])
+    with pytest.raises(ShardError, match="the file is missing; the manifest says 16 bytes") as caught:
+        corpus.reader(corpus.shards[0])
+    assert caught.value.where == str(folder / "code" / "train-00000.bin")
+    assert caught.value.hint == f"dataprep verify {folder}"
+
+
+@pytest.mark.parametrize("name", ["code/train-00001.bin", "code/train-00001.idx"])
+@pytest.mark.parametrize("change", [-1, 1])
+def test_sizes_are_checked(name: str, change: int, folder: Path) -> None:
+    os.truncate(folder / name, (folder / name).stat().st_size + change)
+    corpus = open_corpus(folder)
+    corpus.check_sizes(corpus.shards_of("prose", "train"))
+    for check in (lambda: corpus.check_sizes(), lambda: corpus.reader(corpus.shards[1])):
+        with pytest.raises(ShardError, match="the manifest says") as caught:
+            check()
+        assert caught.value.where == str(folder / name)
+
+
+def test_a_shard_of_equal_size_and_other_counts(tmp_path: Path) -> None:
+    """Two uint16 tokens have the size of one int32 token."""
+    make_corpus(tmp_path / "a", [Part("code", "train", (1, 3))], vocab_size=70_000)
+    make_corpus(tmp_path / "b", [Part("code", "train", (2, 6))])
+    for suffix in (".bin", ".idx"):
+        os.replace(tmp_path / f"a/code/train-00000{suffix}", tmp_path / f"b/code/train-00000{suffix}")
+    corpus = open_corpus(tmp_path / "b")
+    corpus.check_sizes()
+    with pytest.raises(ShardError, match="dtype int32; the manifest says uint16"):
+        corpus.reader(corpus.shards[0])
+
+
+def test_another_list_of_shards(folder: Path) -> None:
+    shards = read_shard_list(folder / "shards.parquet")
+    write_shard_list(folder / "shards.parquet", shards[:-1])
+    with pytest.raises(ManifestError, match="not the one that the manifest was written with"):
+        open_corpus(folder)
+    (folder / "shards.parquet").unlink()
+    with pytest.raises(ManifestError, match="the list of shards is missing"):
+        open_corpus(folder)
+
+
+def test_a_forged_list_of_shards(folder: Path) -> None:
+    """Digests that match a list that does not add up."""
+    from manifests.fingerprint import digest_file
+    from manifests.manifest import load_manifest, write_manifest
+
+    shards = read_shard_list(folder / "shards.parquet")
+    write_shard_list(folder / "shards.parquet", shards[:-1])
+    digest = digest_file(folder / "shards.parquet").digest
+    manifest = load_manifest(folder).model_copy(update={"shards_digest": digest})
+    write_manifest(folder / "manifest.json", manifest)
+    with pytest.raises(ManifestError, match="prose train: the manifest says 2 documents"):
+        open_corpus(folder)
+    (folder / "shards.parquet").write_bytes(b"text")
+    digest = digest_file(folder / "shards.parquet").digest
+    write_manifest(folder / "manifest.json", manifest.model_copy(update={"shards_digest": digest}))
+    with pytest.raises(TableError, match="cannot be read as Parquet"):
+        open_corpus(folder)
+
+
+def test_least_recently_used_shards_are_closed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_module, "max_open_shards", lambda: 2)
+    corpus = open_corpus(folder)
+    shards = corpus.shards
+    first = corpus.reader(shards[0])
+    second = corpus.reader(shards[1])
+    assert corpus.reader(shards[0]) is first
+    corpus.reader(shards[2])  # closes the second
+    assert corpus.reader(shards[0]) is first
+    assert corpus.reader(shards[1]) is not second
+
+
+def test_limit_follows_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    for soft_limit, wanted in ((1, 1), (256, 128), (4096, 1024), (resource.RLIM_INFINITY, 1024)):
+        monkeypatch.setattr(resource, "getrlimit", lambda kind, soft=soft_limit: (soft, soft))
+        assert max_open_shards() == wanted
+
+
+def test_threads_share_readers(folder: Path) -> None:
+    corpus = open_corpus(folder)
+    seen: list[object] = []
+    threads = [
+        threading.Thread(target=lambda: seen.append(corpus.reader(corpus.shards[0]))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 8 and len(set(map(id, seen))) == 1
+
+
+def test_crosses_processes(folder: Path) -> None:
+    corpus = open_corpus(folder)
+    corpus.reader(corpus.shards[0])
+    again = ForkingPickler.loads(ForkingPickler.dumps(corpus))
+    assert again.shards == corpus.shards and again.manifest == corpus.manifest
+    assert again.reader(again.shards[0]).num_tokens == 8

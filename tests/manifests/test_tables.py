@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from manifests import tables
+from manifests.tables import (
+    TableError,
+    document_schema,
+    first_key,
+    read_document_table,
+    write_document_table,
+)
+
+
+def documents(count: int, first: int = 0) -> pa.Table:
+    numbers = range(first, first + count)
+    return pa.table(
+        {
+            "id": [None if number % 2 else f"id {number}" for number in numbers],
+            "source": ["web"] * count,
+            "path": [f"{number}.jsonl.zst" for number in numbers],
+            "position": list(numbers),
+            "key": [number.to_bytes(16, "big") for number in numbers],
+            "content_hash": [bytes(16)] * count,
+            "token_start": [number * 7 for number in numbers],
+            "tokens": [7] * count,
+            "text_bytes": [2**40] * count,
+        },
+        schema=document_schema(),
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_round_trip(count: int, tmp_path: Path) -> None:
+    write_document_table(tmp_path / "t", documents(count))
+    assert read_document_table(tmp_path / "t").to_pylist() == documents(count).to_pylist()
+    assert read_document_table(tmp_path / "t", ["tokens", "id"]).column_names == ["tokens", "id"]
+    key = (0).to_bytes(16, "big").hex() if count else ""
+    assert first_key(tmp_path / "t") == (key, count)
+
+
+@pytest.mark.parametrize("rows_per_group", [4, 1 << 16])
+def test_bytes_depend_on_rows_alone(
+    rows_per_group: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", rows_per_group)
+    write_document_table(tmp_path / "whole", documents(9))
+    in_chunks = pa.concat_tables([documents(3), documents(5, first=3), documents(1, first=8)])
+    in_chunks = in_chunks.replace_schema_metadata({"made by": "somebody"})
+    write_document_table(tmp_path / "chunks", in_chunks)
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "chunks").read_bytes()
+
+
+def test_wide_strings_are_narrowed_by_the_caller(tmp_path: Path) -> None:
+    table = documents(3)
+    wide = table.set_column(0, "id", table.column("id").cast(pa.large_string()))
+    with pytest.raises(TableError, match="id is large_string, and should be string"):
+        write_document_table(tmp_path / "t", wide)
+
+
+@pytest.mark.parametrize(
+    ("columns", "what"),
+    [
+        (lambda table: table.drop_columns(["key"]), "id, source, path, position, content_hash"),
+        (lambda table: table.append_column("extra", table.column("id")), "extra; wanted are"),
+        (lambda table: table.select(table.column_names[::-1]), "text_bytes, tokens"),
+    ],
+)
+def test_other_columns(columns: object, what: str, tmp_path: Path) -> None:
+    table = columns(documents(2))  # type: ignore[operator]
+    with pytest.raises(TableError, match=what):
+        write_document_table(tmp_path / "t", table)
+    assert not (tmp_path / "t").exists()
+    pq.write_table(table, tmp_path / "t")
+    with pytest.raises(TableError, match=what) as caught:
+        read_document_table(tmp_path / "t")
+    assert caught.value.where == str(tmp_path / "t")
+
+
+def test_an_unknown_column(tmp_path: Path) -> None:
+    pq.write_table(documents(2).drop_columns(["key"]), tmp_path / "t")
+    with pytest.raises(TableError, match="key is missing; there are id, source"):
+        read_document_table(tmp_path / "t", ["key"])
+    with pytest.raises(TableError, match="cannot be read"):
+        first_key(tmp_path / "t")
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "text"])
+def test_damaged(damage: str, tmp_path: Path) -> None:
+    write_document_table(tmp_path / "t", documents(5))
+    if damage == "missing":
+        (tmp_path / "t").unlink()
+    elif damage == "cut":
+        (tmp_path / "t").write_bytes((tmp_path / "t").read_bytes()[:-9])
+    else:
+        (tmp_path / "t").write_text("not Parquet")
+    what = "missing" if damage == "missing" else "cannot be read"
+    with pytest.raises(TableError, match=what):
+        read_document_table(tmp_path / "t")
+    with pytest.raises(TableError, match=what):
+        first_key(tmp_path / "t")

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manifests.units import format_bytes, parse_count, parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [
+        (0, 0), (17, 17), ("17", 17), ("20MB", 20_000_000), ("20mb", 20_000_000), ("1GiB", 2**30),
+        ("1.5 GiB", 3 * 2**29),
+        ("1_000kB", 1_000_000), ("512B", 512), ("2TB", 2 * 10**12), (1e6, 1_000_000), ("0.001kB", 1),
+    ],
+)  # fmt: skip
+def test_sizes(text: object, size_bytes: int) -> None:
+    assert parse_size(text) == size_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("100M", 100_000_000),
+        ("1.5B", 1_500_000_000),
+        ("2T", 2 * 10**12),
+        ("10k", 10_000),
+        ("3G", 3 * 10**9),
+        (5, 5),
+    ],
+)
+def test_counts(text: object, count: int) -> None:
+    assert parse_count(text) == count
+
+
+@pytest.mark.parametrize(
+    "text",
+    [-1, "-1", 1.5, "1.5", "0.0001kB", "1e6", "MB", "1 M B", "1ZB", "", None, True, [1], "1,5MB", "١MB"],
+)
+def test_what_is_no_size(text: object) -> None:
+    with pytest.raises(ValueError, match="expected a size such as 20MB"):
+        parse_size(text)
+
+
+@given(st.integers(0, 10**18), st.sampled_from(["", "kB", "MB", "GB", "KiB", "MiB", "GiB"]))
+def test_whole_numbers_with_a_unit_are_exact(number: int, unit: str) -> None:
+    factor = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}[
+        unit.removesuffix("B")
+    ]
+    assert parse_size(f"{number}{unit}") == number * factor
+
+
+def test_format_bytes() -> None:
+    values = [0, 999, 1000, 12_345, 999_499, 999_600, 20_000_000, 1_234_000_000, 5 * 10**12, 2 * 10**18]
+    assert [format_bytes(value) for value in values] == [
+        "0 B", "999 B", "1 kB", "12.3 kB", "999 kB", "1 MB", "20 MB", "1.23 GB", "5 TB", "2,000 PB",
+    ]  # fmt: skip
