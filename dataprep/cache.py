@@ -1,0 +1,195 @@
+"""The work folder: finished tasks under content keys, committed by one rename.
+
+An entry is a folder `<stage>/<2 hex>/<key>/` that holds a task's output files and `receipt.json`, written
+last. It is filled under `tmp/` and renamed into place, so an entry is whole or absent, and a file left over
+from a killed run is never taken for a result. Two tasks that race to the same key write the same bytes; the
+first rename wins.
+
+This file knows nothing of steps or stages. What goes into a key is decided in `plan.py`.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import socket
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from manifests.errors import UserError
+from manifests.files import fsync_directory, write_atomic
+from manifests.fingerprint import digest_value
+
+RECEIPT = "receipt.json"
+LOCK_NAME = "lock"
+
+
+def key_of(components: Mapping[str, Any]) -> str:
+    """Return the hex content key of `components` (everything that changes the bytes, and nothing else)."""
+    return digest_value(dict(components)).split(":", 1)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A finished task: its folder and its receipt.
+
+    The receipt holds `key`, `stage`, `components` (what the key was made of), `outputs` (file name -> bytes),
+    `facts` (what later stages need to know: counts, digests) and `seconds`.
+    """
+
+    folder: Path
+    receipt: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        return str(self.receipt["key"])
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = self.receipt["facts"]
+        return facts
+
+    def file(self, name: str) -> Path:
+        return self.folder / name
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Entries below `root`. Any number of processes may read and commit at once."""
+
+    root: Path
+
+    def folder(self, stage: str, key: str) -> Path:
+        return self.root / stage / key[:2] / key
+
+    def find(self, stage: str, key: str) -> Entry | None:
+        """Return the entry, or None when it is absent or an output is missing or of another size."""
+        folder = self.folder(stage, key)
+        try:
+            receipt = json.loads((folder / RECEIPT).read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            return None
+        for name, size in receipt["outputs"].items():
+            try:
+                if os.stat(folder / name).st_size != size:
+                    return None
+            except FileNotFoundError:
+                return None
+        return Entry(folder, receipt)
+
+    def get(self, stage: str, key: str) -> Entry:
+        entry = self.find(stage, key)
+        if entry is None:
+            raise UserError(
+                f"a finished task of stage {stage} is gone from the work folder",
+                where=str(self.folder(stage, key)),
+                hint="run the same command again; what is missing is made anew",
+            )
+        return entry
+
+    def begin(self) -> Path:
+        """Return a new empty folder for one attempt of a task."""
+        folder = self.root / "tmp" / f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        folder.mkdir(parents=True)
+        return folder
+
+    def commit(
+        self,
+        attempt: Path,
+        stage: str,
+        key: str,
+        *,
+        components: Mapping[str, Any],
+        facts: Mapping[str, Any],
+        seconds: float,
+    ) -> Entry:
+        """Make `attempt` (a folder from `begin`) the entry of `key`. Everything is on disk when this
+        returns."""
+        outputs: dict[str, int] = {}
+        for path in sorted(attempt.iterdir()):
+            outputs[path.name] = path.stat().st_size
+            _fsync_file(path)
+        receipt = {
+            "key": key,
+            "stage": stage,
+            "components": dict(components),
+            "outputs": outputs,
+            "facts": dict(facts),
+            "seconds": round(seconds, 3),
+        }
+        write_atomic(attempt / RECEIPT, json.dumps(receipt, indent=1).encode())
+        fsync_directory(attempt)
+        final = self.folder(stage, key)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        for retry in (False, True):
+            try:
+                os.rename(attempt, final)
+                break
+            except OSError as error:
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or retry:
+                    raise
+                existing = self.find(stage, key)
+                if existing is not None:  # another attempt at the same task was first: same key, same bytes
+                    shutil.rmtree(attempt, ignore_errors=True)
+                    return existing
+                self.discard(stage, key)  # a damaged entry: this attempt takes its place
+        fsync_directory(final.parent)
+        return Entry(final, receipt)
+
+    def discard(self, stage: str, key: str) -> None:
+        """Remove an entry: first its name, in one rename, then its files."""
+        grave = self.root / "tmp" / f"discarded-{uuid.uuid4().hex}"
+        grave.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.rename(self.folder(stage, key), grave)
+        except FileNotFoundError:
+            return
+        shutil.rmtree(grave, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Remove what killed attempts left. Only the holder of the lock may call this."""
+        shutil.rmtree(self.root / "tmp", ignore_errors=True)
+
+
+def _fsync_file(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def work_lock(work: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold the work folder for this process.
+
+    The lock is the kernel's (flock), so it vanishes with the process however it dies. A second run refuses
+    with a line that names the holder, or waits for it when `wait` is true.
+    """
+    work.mkdir(parents=True, exist_ok=True)
+    path = work / LOCK_NAME
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            holder = os.pread(fd, 200, 0).decode(errors="replace").strip() or "another process"
+            raise UserError(
+                f"the work folder is in use by {holder}",
+                where=str(work),
+                hint="wait for it, or pass --wait to start when it is done, or give this run its own `work:`",
+            ) from None
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,199 @@
+"""The command line of the data half: every verb parses, calls one public function, and prints.
+
+stdout is data (`--json`), stderr is narration. Exit codes: 0 done, 1 something is wrong with what was
+checked, 2 the command, the recipe or the input must be changed. From here the way to the hot loop is
+run.py, plan.py, task.py, stages/.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from dataprep.narrate import Narrator
+from manifests.errors import UserError
+
+app = typer.Typer(
+    help="Raw text to verified, versioned token shards.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+RecipeFile = Annotated[Path, typer.Argument(help="The recipe, a YAML file.", show_default=False)]
+Sets = Annotated[
+    list[str],
+    typer.Option(
+        "--set",
+        metavar="KEY.PATH=VALUE",
+        help="Change a value of the recipe (repeatable).",
+        show_default=False,
+    ),
+]
+Workers = Annotated[
+    int,
+    typer.Option(
+        help="Worker processes; 0 runs every task in this one, for debuggers.",
+        min=0,
+        show_default="all cores",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout instead of tables.")]
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@app.command()
+def run(
+    recipe: RecipeFile,
+    sets: Sets = [],  # noqa: B006 (typer copies it)
+    workers: Workers = CORES,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait while another run holds the work folder.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Bring a corpus up to date: read, filter, deduplicate, tokenize, pack, verify.
+
+    What an earlier run finished is kept. The same recipe and inputs give the same bytes, whatever --workers
+    is.
+    """
+    from dataprep.recipe import load_recipe
+    from dataprep.report.terminal import print_report
+    from dataprep.run import run as run_recipe
+
+    result = run_recipe(load_recipe(recipe, sets), workers=workers, wait=wait, narrator=Narrator())
+    published = result.published
+    if as_json:
+        _print_json(
+            {
+                "corpus": result.report["corpus"],
+                "manifest": str(published.folder / "manifest.json"),
+                "content_digest": published.manifest.content_digest,
+                "is_new": published.is_new,
+                "tasks_run": result.tasks_run,
+                "seconds": round(result.seconds, 3),
+                **{name: result.report[name] for name in ("funnel", "shards", "quarantine", "tokenizer")},
+            }
+        )
+        return
+    print_report(result.report, Console())
+    state = "written" if published.is_new else "unchanged"
+    print(
+        f"{result.report['corpus']} {state} in {result.seconds:.1f} s: {published.folder / 'manifest.json'}"
+    )
+
+
+@app.command()
+def plan(recipe: RecipeFile, sets: Sets = [], as_json: Json = False) -> None:  # noqa: B006
+    """Say what `run` would do and why, stage by stage, without doing it."""
+    from dataprep.explain_plan import plan_recipe, print_plan
+    from dataprep.recipe import load_recipe
+
+    result = plan_recipe(load_recipe(recipe, sets))
+    if as_json:
+        _print_json(result)
+    else:
+        print_plan(result, Console(highlight=False, soft_wrap=True))
+
+
+@app.command()
+def report(
+    corpus: Annotated[Path, typer.Argument(help="The output folder of a run, or its manifest.json.")],
+    as_json: Json = False,
+) -> None:
+    """Show the funnel, the shards and the quarantine of a finished corpus again."""
+    from dataprep.report import REPORT_NAME
+    from dataprep.report.terminal import print_report
+
+    folder = corpus if corpus.is_dir() else corpus.parent
+    try:
+        content = json.loads((folder / REPORT_NAME).read_bytes())
+    except FileNotFoundError:
+        raise UserError(
+            "there is no report here",
+            where=str(folder),
+            hint="give the output folder of a finished `dataprep run`",
+        ) from None
+    if as_json:
+        _print_json(content)
+    else:
+        print_report(content, Console())
+
+
+@app.command()
+def verify(
+    corpus: Annotated[Path, typer.Argument(help="The manifest, or the folder that holds it.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Sizes and digests of small files only.")] = False,
+    workers: Workers = CORES,
+    as_json: Json = False,
+) -> None:
+    """Hash everything a manifest names and compare. Exit code 1 names each bad file and block."""
+    from manifests.verify import verify as verify_corpus
+
+    narrator = Narrator()
+    with narrator.stage("verify", 100):
+        found = verify_corpus(corpus, quick=quick, workers=max(1, workers), progress=_percent(narrator))
+    if as_json:
+        _print_json({**asdict(found), "folder": str(found.folder), "ok": found.ok})
+    else:
+        for problem in found.problems:
+            print(problem)
+        for warning in found.warnings:
+            narrator.line(f"warning: {warning}")
+        how = "sizes, headers and small files checked" if quick else "every byte checked"
+        print(
+            f"{found.corpus}@{found.version}: {len(found.problems)} problems in {found.shards:,} shards, "
+            f"{found.documents:,} documents, {found.tokens:,} tokens; {found.bytes:,} bytes, {how}"
+        )
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _percent(narrator: Narrator) -> Callable[[int, int], None]:
+    """A progress callback in bytes that advances a stage of 100."""
+    shown = 0
+
+    def progress(done_bytes: int, total_bytes: int) -> None:
+        nonlocal shown
+        while shown < 100 * done_bytes // max(total_bytes, 1):
+            narrator.advance()
+            shown += 1
+
+    return progress
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def call_and_explain(command: Callable[[], Any]) -> int:
+    """Run a typer app; print a UserError as `error: ...` and return the exit code."""
+    try:
+        command()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "\nstopped; what was finished is kept, and the same command goes on from there", file=sys.stderr
+        )
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader of stdout has gone: nothing more to say
+        return 1
+    except SystemExit as exit:
+        return int(exit.code or 0)
+    return 0
+
+
+def main() -> None:
+    sys.exit(call_and_explain(app))

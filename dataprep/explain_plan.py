@@ -1,0 +1,89 @@
+"""`dataprep plan`: what a run would do, as plain data and as lines. Planning itself is in `plan.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from dataprep.cache import Cache
+from dataprep.fingerprints import Fingerprints
+from dataprep.plan import STAGES, Plans, list_splits, read_record
+from dataprep.preflight import preflight
+from dataprep.recipe import Recipe
+from dataprep.stages import measure
+
+SHOWN_REASONS = 12
+
+
+def plan_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Return {"inputs": ..., "stages": [{"stage", "tasks", "done", "reasons"}], "first": stage or None}.
+
+    `first` is the first stage with something to do; what the stages after it must do depends on what it
+    finds, so they are listed with `tasks` None.
+    """
+    found = preflight(recipe, needs_room=False)
+    work = Path(recipe.work_folder)
+    splits = list_splits(recipe, found.files, Fingerprints.load(work))
+    plans = Plans(recipe, Cache(work), splits, read_record(work))
+    stages: list[dict[str, Any]] = []
+    first = None
+    while (stage_plan := plans.next()) is not None:
+        waiting = stage_plan.to_run
+        stages.append(
+            {
+                "stage": stage_plan.stage,
+                "tasks": len(stage_plan.tasks),
+                "done": len(stage_plan.tasks) - len(waiting),
+                "reasons": stage_plan.reasons(),
+                "labels": [stage_plan.tasks[index].task.label for index in waiting[:SHOWN_REASONS]],
+            }
+        )
+        if waiting:
+            first = stage_plan.stage
+            break
+        plans.done(stage_plan.stage, [each.entries[0] for each in stage_plan.tasks])
+    known = {each["stage"] for each in stages}
+    stages += [
+        {"stage": name, "tasks": None, "done": None, "reasons": {}, "labels": []}
+        for name in STAGES
+        if name not in known
+    ]
+    return {"inputs": _inputs(splits), "stages": stages, "first": first}
+
+
+def print_plan(result: dict[str, Any], console: Console) -> None:
+    """Print a plan as lines."""
+    for source, counts in result["inputs"].items():
+        console.print(
+            f"{source}: {counts['files']:,} files, {counts['bytes']:,} bytes, {counts['splits']:,} splits",
+            markup=False,
+        )
+    for each in result["stages"]:
+        if each["tasks"] is None:
+            console.print(f"{each['stage']:>10}  depends on what {result['first']} finds")
+            continue
+        to_run = each["tasks"] - each["done"]
+        console.print(f"{each['stage']:>10}  {to_run:,} to run, {each['done']:,} kept")
+        for reason, count in list(each["reasons"].items())[:SHOWN_REASONS]:
+            console.print(f"{'':>12}{count:,} x {reason}", markup=False)
+        if len(each["reasons"]) > SHOWN_REASONS:
+            console.print(f"{'':>12}and {len(each['reasons']) - SHOWN_REASONS:,} more reasons")
+    if result["first"] is None:
+        console.print("nothing to run: the corpus is up to date")
+
+
+def _inputs(splits: list[measure.SplitPlan]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    seen: set[tuple[str, str, str]] = set()
+    for plan in splits:
+        counts = found.setdefault(plan.split.source, {"files": 0, "bytes": 0, "splits": 0})
+        counts["splits"] += 1
+        for extent in plan.split.extents:
+            key = (plan.split.source, plan.split.format, extent.file.path)
+            if key not in seen:
+                seen.add(key)
+                counts["files"] += 1
+                counts["bytes"] += extent.file.size_bytes
+    return found

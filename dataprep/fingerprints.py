@@ -1,0 +1,46 @@
+"""What is known of the bytes of each input extent, so that an unchanged file is not read to learn that it
+is unchanged.
+
+A fingerprint (path, size, modification time, range) points to the content digest that was computed while
+measuring. Keys use the digest only; a fingerprint that is not found costs one read of the extent, never a
+wrong result.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dataprep.readers import Extent
+from manifests.files import write_atomic
+
+
+@dataclass(slots=True)
+class Fingerprints:
+    """Fingerprint -> digest, kept in one JSON file of the work folder."""
+
+    path: Path
+    digests: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, work: Path) -> Fingerprints:
+        path = work / "fingerprints.json"
+        try:
+            return cls(path, json.loads(path.read_bytes()))
+        except (FileNotFoundError, ValueError):
+            return cls(path)
+
+    def find(self, extent: Extent) -> str | None:
+        return self.digests.get(_fingerprint(extent))
+
+    def add(self, extent: Extent, digest: str) -> None:
+        self.digests[_fingerprint(extent)] = digest
+
+    def save(self) -> None:
+        write_atomic(self.path, json.dumps(self.digests).encode())
+
+
+def _fingerprint(extent: Extent) -> str:
+    file = extent.file
+    return f"{file.size_bytes}:{file.mtime_ns}:{extent.start}:{extent.end}:{file.path}"

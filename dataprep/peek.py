@@ -1,0 +1,109 @@
+"""A cheap look at the first records of a file: which fields there are, and what they hold.
+
+For messages before a run starts ("no field `text`; it has content, url"). It reads at most a megabyte, judges
+nothing and misses what comes later; the readers judge every record and report what cannot be read here.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dataprep.readers.decompress import DamagedFile, read_pieces
+from dataprep.readers.listing import InputFile
+
+MAX_RECORDS = 100
+
+TEXT = "text"
+NUMBER = "numbers"
+
+_KINDS: dict[type, str] = {
+    str: TEXT,
+    int: NUMBER,
+    float: NUMBER,
+    bool: "true and false",
+    list: "lists",
+    dict: "objects",
+    type(None): "nulls",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """fields   name -> what it was seen to hold (`TEXT`, `NUMBER`, others for eyes only), in the file's order
+    records  how many were looked at, None for all
+    """
+
+    fields: dict[str, tuple[str, ...]]
+    records: int | None
+
+
+def peek(file: InputFile, format: str) -> Peek | None:
+    """The fields of a file; None for a format without fields, and where nothing can be told."""
+    look = _LOOKS.get(format)
+    if look is None:
+        return None
+    try:
+        return look(file)
+    except (OSError, DamagedFile, ValueError, csv.Error, pa.ArrowException):
+        return None  # the reader will say what is wrong with it, with its place
+
+
+def _look_at_lines(file: InputFile) -> Peek | None:
+    lines = _first_piece(file).removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    fields: dict[str, dict[str, None]] = {}
+    records = 0
+    for line in itertools.islice(filter(bytes.strip, lines), MAX_RECORDS):
+        try:
+            record: Any = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            records += 1
+            for name, value in record.items():
+                fields.setdefault(name, {})[_KINDS[type(value)]] = None
+    return Peek({name: tuple(kinds) for name, kinds in fields.items()}, records) if records else None
+
+
+def _look_at_header(file: InputFile) -> Peek | None:
+    text = _first_piece(file).decode("utf-8-sig", "replace")
+    header = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
+    return None if header is None else Peek(dict.fromkeys(header, (TEXT,)), None)
+
+
+def _look_at_schema(file: InputFile) -> Peek | None:
+    schema = pq.read_schema(file.path)
+    return Peek({column.name: (_kind_of(column.type),) for column in schema}, None)
+
+
+def _kind_of(kind: pa.DataType) -> str:
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    texts: Iterable[Callable[[pa.DataType], bool]] = (
+        pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary,
+    )  # fmt: skip
+    if any(is_text(value) for is_text in texts):
+        return TEXT
+    return NUMBER if pa.types.is_integer(value) else str(kind)
+
+
+_LOOKS: dict[str, Callable[[InputFile], Peek | None]] = {
+    "jsonl": _look_at_lines,
+    "csv": _look_at_header,
+    "parquet": _look_at_schema,
+}
+
+
+def _first_piece(file: InputFile) -> bytes:
+    """Up to a megabyte of the decompressed file, ending at the end of a line or of the file where it can."""
+    pieces = itertools.islice(read_pieces(file), 2)
+    first = next(pieces, b"")
+    is_whole = next(pieces, None) is None
+    return first if is_whole else first[: first.rfind(b"\n") + 1]

@@ -1,0 +1,243 @@
+"""From a recipe, a listing and the work folder to the tasks that are to run, and why.
+
+Planning reads receipts and lists files; it reads no text and writes nothing. The stages form a line, and a
+stage can be planned once every stage before it is done: DECIDE needs the keys of all columns, PACK the
+histograms of all run files. `Plans.next` gives the next stage, `Plans.done` takes its entries; `run.py`
+loops over the two, and `dataprep plan` stops at the first stage that has something to do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dataprep.cache import Cache, Entry
+from dataprep.chain import BASE, chain_of
+from dataprep.fingerprints import Fingerprints
+from dataprep.readers import InputFile, ReadOptions
+from dataprep.readers.splits import make_splits
+from dataprep.recipe import Recipe
+from dataprep.stages import decide, measure, pack, sample, tokenizer, write
+from dataprep.stages.base import Task
+from dataprep.stages.measure import SplitPlan
+from dataprep.why import explain, explain_extents
+from manifests.shard import dtype_for_vocab
+
+STAGES = (measure.STAGE, decide.STAGE, sample.STAGE, tokenizer.STAGE, write.STAGE, pack.STAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTask:
+    """A task, its entries if it is done, and why it runs if it is not (`reason` is empty when done)."""
+
+    task: Task
+    entries: tuple[Entry, ...]
+    reason: str
+
+    @property
+    def is_done(self) -> bool:
+        return not self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class StagePlan:
+    """The tasks of one stage, in an order that depends on the recipe and the listing alone."""
+
+    stage: str
+    tasks: tuple[PlannedTask, ...]
+
+    @property
+    def to_run(self) -> list[int]:
+        return [index for index, each in enumerate(self.tasks) if not each.is_done]
+
+    def reasons(self) -> dict[str, int]:
+        """Reason -> number of tasks, most frequent first."""
+        counts: dict[str, int] = {}
+        for each in self.tasks:
+            if each.reason:
+                counts[each.reason] = counts.get(each.reason, 0) + 1
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def list_splits(
+    recipe: Recipe, files: Mapping[str, Sequence[Sequence[InputFile]]], fingerprints: Fingerprints
+) -> list[SplitPlan]:
+    """Cut the listed files (source -> its inputs -> files) into splits; what is known of an extent's bytes
+    comes from `fingerprints`."""
+    plans = []
+    for name, source in recipe.sources.items():
+        chain = chain_of(recipe, name)
+        for each, listed in zip(source.inputs, files[name], strict=True):
+            options = ReadOptions(text=each.text, id=each.id, max_document_bytes=recipe.max_document_bytes)
+            for split in make_splits(name, each.format, listed, options):
+                digests = tuple(fingerprints.find(extent) for extent in split.extents)
+                plans.append(SplitPlan(split, options, chain, digests))
+    return plans
+
+
+@dataclass(slots=True)
+class Plans:
+    """The stages of one run, planned one after the other."""
+
+    recipe: Recipe
+    cache: Cache
+    splits: list[SplitPlan]
+    last: Mapping[str, Any]
+    entries: dict[str, list[Entry]] = field(default_factory=dict)
+    keys: list[dict[str, str]] = field(default_factory=list)
+    """Column set -> key, of every split, once MEASURE is done."""
+
+    def next(self) -> StagePlan | None:
+        """The first stage that is not done yet, or None."""
+        for stage in STAGES:
+            if stage not in self.entries:
+                return getattr(self, f"_plan_{stage}")()
+        return None
+
+    def done(self, stage: str, entries: Sequence[Entry]) -> None:
+        """Take the finished entries of the stage that `next` gave, in task order (MEASURE: the `base`
+        sets)."""
+        if stage == measure.STAGE:
+            self.keys = []
+            for plan in self.splits:
+                keys = plan.keys()
+                assert keys is not None
+                self.keys.append(keys)
+        self.entries[stage] = list(entries)
+
+    @property
+    def dtype(self) -> str:
+        return str(dtype_for_vocab(self.entries[tokenizer.STAGE][0].facts["vocab_size"]))
+
+    def written_by_source(self) -> dict[str, list[Entry]]:
+        """Source -> WRITE entries of its splits."""
+        by_source: dict[str, list[Entry]] = {}
+        tasks = self._write_tasks()
+        for task, entry in zip(tasks, self.entries[write.STAGE], strict=True):
+            by_source.setdefault(task.components["source"], []).append(entry)
+        return by_source
+
+    def _plan_measure(self) -> StagePlan:
+        planned = []
+        before = self.last.get(measure.STAGE, {})
+        by_extent = {
+            (entry["source"], extent[0]): entry for entry in before.values() for extent in entry["extents"]
+        }
+        for plan in self.splits:
+            task = measure.task_of(plan)
+            keys = plan.keys()
+            entries: tuple[Entry, ...] = ()
+            missing: list[str] = []
+            if keys is not None:
+                found = {name: self.cache.find(measure.STAGE, key) for name, key in keys.items()}
+                missing = [name for name, entry in found.items() if entry is None]
+                entry = found[BASE]
+                entries = () if entry is None else (entry,)
+            old = before.get(plan.label) or next(
+                (
+                    by_extent[key]
+                    for e in plan.split.extents
+                    if (key := (plan.split.source, e.file.name)) in by_extent
+                ),
+                None,
+            )
+            planned.append(PlannedTask(task, entries, _why_measure(plan, keys, missing, old)))
+        return StagePlan(measure.STAGE, tuple(planned))
+
+    def _plan_decide(self) -> StagePlan:
+        return self._plan(decide.STAGE, [decide.task_of(self.recipe, self.splits, self.keys)])
+
+    def _plan_sample(self) -> StagePlan:
+        return self._plan(sample.STAGE, sample.tasks_of(self.splits, self.entries[decide.STAGE][0]))
+
+    def _plan_tokenizer(self) -> StagePlan:
+        return self._plan(tokenizer.STAGE, [tokenizer.task_of(self.recipe, self.entries[sample.STAGE])])
+
+    def _plan_write(self) -> StagePlan:
+        return self._plan(write.STAGE, self._write_tasks())
+
+    def _plan_pack(self) -> StagePlan:
+        return self._plan(pack.STAGE, pack.tasks_of(self.recipe, self.written_by_source(), self.dtype))
+
+    def _write_tasks(self) -> list[Task]:
+        decided = self.entries[decide.STAGE][0]
+        tokenized = self.entries[tokenizer.STAGE][0]
+        return write.tasks_of(self.recipe, self.splits, self.keys, decided, tokenized, self.dtype)
+
+    def _plan(self, stage: str, tasks: Sequence[Task]) -> StagePlan:
+        before = self.last.get(stage, {})
+        planned = []
+        for task in tasks:
+            assert task.key is not None
+            entry = self.cache.find(stage, task.key)
+            reason = "" if entry else explain(before.get(task.label), task.components)
+            planned.append(PlannedTask(task, (entry,) if entry else (), reason))
+        return StagePlan(stage, tuple(planned))
+
+
+def _why_measure(
+    plan: SplitPlan, keys: Mapping[str, str] | None, missing: Sequence[str], old: Mapping[str, Any] | None
+) -> str:
+    """Why the columns of a split must be computed; empty when all are there."""
+    if keys is not None and not missing:
+        return ""
+    if old is None:
+        return "new input"
+    extents = _extents(plan)
+    if keys is None:
+        unknown = {
+            extent.file.name
+            for extent, digest in zip(plan.split.extents, plan.digests, strict=True)
+            if not digest
+        }
+        changed = {each[0] for each in old["extents"]} & unknown
+        if not changed:
+            return f"input added: {min(unknown)}" + (
+                f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            )
+        return f"size or time of {min(changed)} changed: it is hashed, and measured only if its bytes changed"
+    inputs = explain_extents(old["extents"], extents)
+    if inputs:
+        return inputs
+    now = {each.name: each.components for each in plan.sets}
+    reasons = []
+    for name in missing:
+        reason = explain(old["sets"].get(name), now[name])
+        reasons.append(
+            f"{name} is new" if reason == "new" else reason if name in reason else f"{name}: {reason}"
+        )
+    return "; ".join(dict.fromkeys(reasons))
+
+
+def _extents(plan: SplitPlan) -> list[list[Any]]:
+    pairs = zip(plan.split.extents, plan.digests, strict=True)
+    return [[extent.file.name, extent.start, extent.end, digest] for extent, digest in pairs]
+
+
+def record_of(plans: Plans, stages: Sequence[StagePlan]) -> dict[str, Any]:
+    """What `why` will compare the next run with."""
+    record: dict[str, Any] = {
+        measure.STAGE: {
+            plan.label: {
+                "source": plan.split.source,
+                "extents": _extents(plan),
+                "sets": {each.name: each.components for each in plan.sets},
+            }
+            for plan in plans.splits
+        }
+    }
+    for stage in stages:
+        if stage.stage != measure.STAGE:
+            record[stage.stage] = {each.task.label: each.task.components for each in stage.tasks}
+    return record
+
+
+def read_record(work: Path) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = json.loads((work / "last.json").read_bytes())
+        return record
+    except (FileNotFoundError, ValueError):
+        return {}

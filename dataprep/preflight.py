@@ -1,0 +1,145 @@
+"""What can be known to fail is refused before work starts, all at once: inputs, fields, tokenizer, disks.
+
+`recipe.py` has checked the text of the recipe; this looks at the disks, reads at most a megabyte a format of
+an input, and writes nothing. What it cannot see (a bad record, a full disk later on) the run itself reports.
+The folders and the room in them are in `folders.py`, the look at a file in `peek.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dataprep.folders import Estimate, check_disk, check_folders, estimate_bytes, free_bytes
+from dataprep.peek import NUMBER, TEXT, peek
+from dataprep.readers.listing import InputFile, list_inputs
+from dataprep.readers.splits import FORMATS_BY_SUFFIX, format_of
+from dataprep.recipe import Input, Recipe
+from dataprep.tokenizers import describe
+from manifests.errors import UserError
+from manifests.nodes import Loc
+from manifests.problems import Problem
+from manifests.shard import dtype_for_vocab
+from manifests.wording import did_you_mean, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight:
+    """What was found on the way: `files[source][index]` are those of the source's input, listed but once."""
+
+    files: dict[str, tuple[tuple[InputFile, ...], ...]]
+    estimate: Estimate
+
+
+def preflight(
+    recipe: Recipe, *, needs_room: bool = True, free: Callable[[Path], int] = free_bytes
+) -> Preflight:
+    """Look at everything; raise one UserError with all that is wrong, by file and line.
+
+    needs_room   whether too little disk space is wrong; False where nothing will be written
+    free         free bytes of the disk that holds a folder
+    """
+    problems: list[Problem] = []
+    listed: dict[str, tuple[tuple[InputFile, ...], ...]] = {}
+    for name, source in recipe.sources.items():
+        listed[name] = ()
+        for index, each in enumerate(source.inputs):
+            loc: Loc = ("sources", name) if source.listed is None else ("sources", name, "inputs", index)
+            files = _list(each, recipe.exclude, loc, problems)
+            listed[name] += (tuple(files),)
+            problems += _check_formats(each, files, loc)
+    width, more = _check_tokenizer(recipe)
+    problems += more
+    problems += check_folders(recipe)
+    by_source = {name: [file for files in inputs for file in files] for name, inputs in listed.items()}
+    estimate = estimate_bytes(recipe, by_source, width)
+    if needs_room:
+        problems += check_disk(recipe, estimate, free)
+    if problems:
+        raise recipe.refusal(problems)
+    return Preflight(listed, estimate)
+
+
+def _list(each: Input, excluded: Sequence[str], loc: Loc, problems: list[Problem]) -> list[InputFile]:
+    """The files of an input. Where they cannot be listed none, and what is wrong with each pattern."""
+    exclude = [*each.exclude, *excluded]
+    try:
+        return list_inputs(list(each.path), exclude)
+    except UserError as error:
+        found = [error]
+    if len(each.path) > 1:  # it stops at the first bad pattern, and we want all
+        found = [wrong for path in each.path if (wrong := _fault(path, exclude)) is not None] or found
+    problems += [Problem((*loc, "path"), _one_line(error)) for error in found]
+    return []
+
+
+def _fault(path: str, exclude: Sequence[str]) -> UserError | None:
+    try:
+        list_inputs([path], exclude)
+    except UserError as error:
+        return error
+    return None
+
+
+def _one_line(error: UserError) -> str:
+    where = "" if error.where is None else f": {error.where}"
+    return f"{error.what}{where}" + ("" if error.hint is None else f"; {error.hint}")
+
+
+def _check_formats(each: Input, files: Sequence[InputFile], loc: Loc) -> Iterator[Problem]:
+    """Whether every file has a format, and the first of each format the fields that the recipe names."""
+    seen: set[str | None] = set()
+    for file in files:
+        format = format_of(file.name) if each.format == "auto" else each.format
+        if format in seen:
+            continue
+        if format is None:
+            known = ", ".join(FORMATS_BY_SUFFIX)
+            message = f"the suffix of {file.path} is none of {known}; say which format it has"
+            yield Problem((*loc, "format"), message)
+            seen.add(format)
+        elif file.size_bytes:
+            yield from _check_fields(each, file, format, loc)
+            seen.add(format)
+
+
+def _check_fields(each: Input, file: InputFile, format: str, loc: Loc) -> Iterator[Problem]:
+    found = peek(file, format)
+    if found is None:
+        return
+    among = "" if found.records is None else f" the first {found.records} records of"
+    for key, name, kinds in (("text", each.text, {TEXT}), ("id", each.id, {TEXT, NUMBER})):
+        if name is None:
+            continue
+        if name not in found.fields:
+            close = nearest(name, list(found.fields))
+            names = [*([] if close is None else [close]), *(each for each in found.fields if each != close)]
+            guess = did_you_mean(name, names).replace("valid:", "it has")
+            yield Problem((*loc, key), f'no field "{name}" in{among} {file.path}{guess}')
+        elif not kinds & set(found.fields[name]):
+            holds = " and ".join(found.fields[name])
+            message = (
+                f'the field "{name}" holds {holds} in{among} {file.path}, not {" or ".join(sorted(kinds))}'
+            )
+            yield Problem((*loc, key), message)
+
+
+def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:
+    """Bytes of a token id, and what is wrong with the tokenizer's file."""
+    settings = recipe.tokenizer
+    if settings.train is not None:
+        return dtype_for_vocab(settings.train.vocab_size).itemsize, []
+    at = ("tokenizer", "file")
+    try:
+        facts = describe(Path(str(settings.file)).read_text(encoding="utf-8"))
+    except UserError as error:
+        return 2, [Problem(at, f"{settings.file}: {_one_line(error)}")]
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        reason = "not a UTF-8 text" if reason is None else reason.lower()
+        return 2, [Problem(at, f"cannot read {settings.file}: {reason}")]
+    if settings.append_eos and facts.eos_id is None:
+        message = f"{settings.file} has no end-of-text token to append; say append_eos: false"
+        return 2, [Problem(at, message)]
+    return dtype_for_vocab(facts.vocab_size).itemsize, []

@@ -1,0 +1,279 @@
+"""PUBLISH: the finished shards become the output folder; `manifest.json` is its last file and its name.
+
+The shards are hard links into the work folder where the file system allows it, else copies. Every linked
+file is hashed against its receipt before the manifest is written. While an older corpus is being replaced
+the folder has no manifest, so it is never readable and wrong; a kill at any moment is mended by the next
+run.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from dataprep.chain import labels
+from dataprep.plan import Plans, StagePlan
+from dataprep.report.build import build_report
+from dataprep.runs import SUBSETS
+from dataprep.stages import decide, pack, tokenizer
+from dataprep.steps import STEPS
+from manifests.errors import UserError
+from manifests.files import check_free_space, fsync_directory, link_or_copy, write_atomic
+from manifests.fingerprint import digest_bytes, digest_file, digest_value
+from manifests.manifest import (
+    MANIFEST_NAME,
+    InputFile,
+    Lineage,
+    Manifest,
+    Shard,
+    Source,
+    StepRecord,
+    Subset,
+    TokenizerInfo,
+    load_manifest,
+    read_shard_list,
+    write_input_list,
+)
+from manifests.seal import seal_corpus
+
+MARKER = ".headrace-corpus"
+"""Says that this folder is ours, so that files of an older version in it may be removed."""
+
+INPUTS_FILE = "inputs.parquet"
+SUFFIXES = (".bin", ".idx", ".documents.parquet", ".blocks")
+TOOLS = ("numpy", "pyarrow", "numba", "msgspec", "zstandard", "tokenizers", "gigatoken")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The corpus in its folder. `is_new` is False when it was there already, byte for byte."""
+
+    folder: Path
+    manifest: Manifest
+    shards: tuple[Shard, ...]
+    report: dict[str, Any]
+    is_new: bool
+
+
+class DamagedShards(Exception):
+    """Shards whose files are not what their receipts say; `keys` are those of their PACK entries."""
+
+    def __init__(self, keys: Sequence[str]) -> None:
+        super().__init__(f"{len(keys)} damaged shards")
+        self.keys = list(keys)
+
+
+def publish(plans: Plans, finished: Sequence[StagePlan]) -> Published:
+    """Make the output folder hold exactly the corpus of this run."""
+    folder = Path(plans.recipe.output)
+    shards = _shards(plans)
+    report = build_report(plans, shards)
+    unsealed = _manifest(plans, shards, report)
+    existing = _existing(folder)
+    if existing is not None and _same(existing, unsealed, shards, folder):
+        return Published(folder, existing, tuple(shards), report, False)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    _claim(folder)
+    (folder / MANIFEST_NAME).unlink(missing_ok=True)
+    fsync_directory(folder)
+    _link(plans, shards, folder)
+    tokenized = plans.entries[tokenizer.STAGE][0]
+    link_or_copy(tokenized.file(tokenizer.FILE), folder / unsealed.tokenizer.file)
+    write_input_list(folder / INPUTS_FILE, _inputs(plans))
+    _remove_stale(folder, shards)
+    lineage = unsealed.lineage.model_copy(update={"inputs_digest": digest_file(folder / INPUTS_FILE).digest})
+    manifest = seal_corpus(folder, unsealed.model_copy(update={"lineage": lineage}), shards)
+    return Published(folder, manifest, tuple(shards), report, True)
+
+
+def _shards(plans: Plans) -> list[Shard]:
+    """Every shard with its place in the corpus. Names carry no digest, so a rebuilt corpus keeps them."""
+    planned = pack.tasks_of(plans.recipe, plans.written_by_source(), plans.dtype)
+    counters: dict[tuple[str, str], int] = {}
+    shards = []
+    for task, entry in zip(planned, plans.entries[pack.STAGE], strict=True):
+        source, subset = task.components["source"], task.components["subset"]
+        index = counters.get((source, subset), 0)
+        counters[source, subset] = index + 1
+        name = f"{source}-{subset}-{index:05d}"
+        shards.append(Shard(source=source, subset=subset, index=index, name=name, **entry.facts))
+    return shards
+
+
+def _link(plans: Plans, shards: Sequence[Shard], folder: Path) -> None:
+    """Link all files of all shards into the folder, then hash what lies there."""
+    entries = plans.entries[pack.STAGE]
+    across = entries and entries[0].folder.stat().st_dev != folder.stat().st_dev
+    if across:
+        check_free_space(folder, sum(sum(entry.receipt["outputs"].values()) for entry in entries))
+    for shard, entry in zip(shards, entries, strict=True):
+        for suffix in SUFFIXES:
+            link_or_copy(entry.file(pack.STEM + suffix), folder / (shard.name + suffix))
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        intact = list(pool.map(lambda shard: _is_intact(folder, shard), shards))
+    damaged = [entry.key for entry, good in zip(entries, intact, strict=True) if not good]
+    if damaged:
+        raise DamagedShards(damaged)
+
+
+def _is_intact(folder: Path, shard: Shard) -> bool:
+    digests = (shard.bin_sha256, shard.idx_sha256, shard.table_sha256, shard.blocks_sha256)
+    return all(
+        digest_file(folder / (shard.name + suffix)).sha256 == digest
+        for suffix, digest in zip(SUFFIXES, digests, strict=True)
+    )
+
+
+def _existing(folder: Path) -> Manifest | None:
+    if not (folder / MANIFEST_NAME).is_file():
+        return None
+    try:
+        return load_manifest(folder)
+    except UserError:
+        return None  # damaged or of another format: it is replaced
+
+
+def _same(existing: Manifest, unsealed: Manifest, shards: Sequence[Shard], folder: Path) -> bool:
+    """Whether the folder already holds this corpus, and no file of it was touched since its manifest was
+    written."""
+    blank = {"content_digest": "", "manifest_digest": "", "shards_digest": ""}
+    inputs_digest = existing.lineage.inputs_digest
+    lineage = unsealed.lineage.model_copy(update={"inputs_digest": inputs_digest})
+    if existing.model_copy(update=blank) != unsealed.model_copy(update={"lineage": lineage}):
+        return False
+    try:
+        if read_shard_list(folder / existing.shards_file) != list(shards):
+            return False
+        written = (folder / MANIFEST_NAME).stat().st_mtime_ns
+        files = [folder / (shard.name + suffix) for shard in shards for suffix in SUFFIXES]
+        files += [folder / existing.tokenizer.file, folder / existing.lineage.inputs_file]
+        if digest_file(folder / existing.lineage.inputs_file).digest != inputs_digest:
+            return False
+        return all(path.stat().st_mtime_ns <= written for path in files)
+    except (OSError, UserError):
+        return False
+
+
+def _claim(folder: Path) -> None:
+    """Mark the folder as a corpus. Raises when it holds something else."""
+    if (folder / MARKER).exists():
+        return
+    others = [
+        path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name != MANIFEST_NAME
+    ]
+    if others:
+        raise UserError(
+            f"the output folder is not empty and no corpus: it holds {sorted(others)[0]}",
+            where=str(folder),
+            hint="choose another `output:`, or empty the folder",
+        )
+    write_atomic(folder / MARKER, b"The files of one corpus; see manifest.json. Made by dataprep run.\n")
+
+
+def _remove_stale(folder: Path, shards: Sequence[Shard]) -> None:
+    """Remove shards that an older version of this corpus left."""
+    current = {shard.name + suffix for shard in shards for suffix in SUFFIXES}
+    for path in sorted(folder.iterdir()):
+        if path.name.endswith(SUFFIXES) and path.name not in current and not path.name.startswith("."):
+            path.unlink()
+
+
+def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> Manifest:
+    recipe = plans.recipe
+    tokenized = plans.entries[tokenizer.STAGE][0].facts
+    resolved = recipe.resolved()
+    return Manifest(
+        corpus=recipe.corpus,
+        version=recipe.version,
+        dtype=plans.dtype,  # type: ignore[arg-type]
+        tokenizer=TokenizerInfo(
+            file=tokenizer.FILE,
+            digest=tokenized["digest"],
+            vocab_size=tokenized["vocab_size"],
+            eos_id=tokenized["eos_id"],
+            bos_id=tokenized["bos_id"],
+            append_eos=recipe.append_eos,
+            special_tokens=tokenized["special_tokens"],
+            engine=tokenized["engine"],
+            engine_reason=tokenized["engine_reason"],
+        ),
+        sources={
+            name: Source(license=source.license, subsets=_subsets(name, shards))
+            for name, source in recipe.sources.items()
+        },
+        created_by=f"headrace {version('headrace')}",
+        lineage=Lineage(
+            recipe=resolved,
+            recipe_digest=digest_value(resolved),
+            inputs_file=INPUTS_FILE,
+            inputs_digest=digest_bytes(b""),
+            steps=_step_records(plans),
+            funnel=report["funnel"],
+            tools={"python": sys.version.split()[0], **{name: version(name) for name in TOOLS}},
+            parents=[],
+        ),
+    )
+
+
+def _subsets(source: str, shards: Sequence[Shard]) -> dict[str, Subset]:
+    result = {}
+    for subset in SUBSETS:
+        mine = [shard for shard in shards if (shard.source, shard.subset) == (source, subset)]
+        result[subset] = Subset(
+            documents=sum(shard.documents for shard in mine),
+            tokens=sum(shard.tokens for shard in mine),
+            text_bytes=sum(shard.text_bytes for shard in mine),
+            shards=len(mine),
+        )
+    return result
+
+
+def _inputs(plans: Plans) -> list[InputFile]:
+    """Every input file once, with the digest of its extents in order."""
+    extents: dict[tuple[str, str, int], list[Any]] = {}
+    for plan in plans.splits:
+        for extent, digest in zip(plan.split.extents, plan.digests, strict=True):
+            key = (plan.split.source, extent.file.name, extent.file.size_bytes)
+            extents.setdefault(key, []).append([plan.split.format, extent.start, extent.end, digest])
+    return [
+        InputFile(source=source, name=name, size_bytes=size_bytes, digest=digest_value(ranges))
+        for (source, name, size_bytes), ranges in extents.items()
+    ]
+
+
+def _step_records(plans: Plans) -> list[StepRecord]:
+    """One record a step of the recipe, and one for each built-in choice that dropped something."""
+    funnel: list[dict[str, Any]] = plans.entries[decide.STAGE][0].facts["funnel"]
+    by_stage: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    for before, after in pairwise(funnel):
+        if before["source"] == after["source"]:
+            by_stage.setdefault(after["stage"], []).append((before, after))
+    entries = dict(zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True))
+    records = []
+    for label in [decide.MAX_BYTES, *entries, decide.EMPTY]:
+        rows = by_stage.get(label, [])
+        if label not in entries and not rows:
+            continue
+        entry = entries.get(label)
+        limits = {name: source.max_bytes for name, source in plans.recipe.sources.items() if source.max_bytes}
+        parameters: Any = limits if label == decide.MAX_BYTES else {}
+        sources = [after["source"] for _, after in rows]
+        records.append(
+            StepRecord(
+                name=label,
+                version=decide.VERSION if entry is None else STEPS[entry.name].version,
+                parameters=parameters if entry is None else entry.parameters.model_dump(mode="json"),
+                sources=None if len(sources) == len(plans.recipe.sources) else sources,
+                documents_in={after["source"]: before["documents"] for before, after in rows},
+                documents_out={after["source"]: after["documents"] for _, after in rows},
+                dropped={after["source"]: after["dropped"] for _, after in rows},
+            )
+        )
+    return records

@@ -1,0 +1,25 @@
+"""Readers: files to records, a format each. READERS lists them.
+
+`listing` finds the files, `splits` cuts them into what one task reads, `records` says what goes in and comes
+out; `decompress` and `lines` are what the formats share.
+"""
+
+from __future__ import annotations
+
+from dataprep.readers import csv, docstrings, jsonl, metadata, parquet, text
+from dataprep.readers.extents import Extent, Split
+from dataprep.readers.listing import InputFile
+from dataprep.readers.records import BadRecord, Chunk, Damage, Reader, ReadOptions
+
+__all__ = ["READERS", "BadRecord", "Chunk", "Damage", "Extent", "InputFile", "ReadOptions", "Reader", "Split"]
+
+READERS: dict[str, Reader] = {
+    "jsonl": Reader("jsonl", jsonl.VERSION, jsonl.read, jsonl.cut),
+    "parquet": Reader("parquet", parquet.VERSION, parquet.read, parquet.cut),
+    "csv": Reader("csv", csv.VERSION, csv.read, csv.cut),
+    "text": Reader("text", text.VERSION, text.read, has_fields=False),
+    "metadata": Reader("metadata", metadata.VERSION, metadata.read, has_fields=False),
+    "docstrings": Reader(
+        "docstrings", docstrings.VERSION, docstrings.read, depends=docstrings.depends, has_fields=False
+    ),
+}

@@ -1,0 +1,196 @@
+r"""JSON lines: one object a line, one document an object. Where this file is strict, lenient or silent:
+
+- Only "\n" ends a line; a "\r" before it is white space, so CRLF files read as they should and a file with
+  "\r" alone (old Mac) is one bad line. U+2028 and other separators are ordinary characters. A last line needs
+  no newline.
+- A UTF-8 byte order mark at the start of a file is dropped. UTF-16 and UTF-32 (by their marks) and files that
+  hold one JSON array over several lines (a first line of just "[") are refused as a whole: Damage, not a
+  flood of bad lines.
+- Blank lines (spaces, tabs, CR) are no records. Any other line that is not one JSON object is bad: `not_json`
+  (several objects on a line, NaN, raw control characters, a cut last line ...) or `not_object`.
+- The line must be UTF-8 as a whole (`invalid_utf8`) and no string in it may hold an escaped lone surrogate
+  (`lone_surrogate`): nothing is repaired silently. An escaped NUL is text (the step `normalize` strips it).
+- Text that is missing or null is bad (`missing_text`), as is any other type (`text_not_string`). Empty text
+  is a good record; a rule may drop it.
+- An id may be missing or null. A string stays as it is, a number becomes its JSON text; anything else is bad
+  (`bad_id`). Ids need not be unique. Of a key given twice the last counts.
+- A line of more than `max_document_bytes` (its JSON, newline excluded) is bad (`too_long`) and never held in
+  memory. A line nested deeper than 200 is bad (`too_deep`): a limit of our own, because the parser's depends
+  on how deep the calling program's stack happens to be.
+
+`position` is the byte offset of the line (after a byte order mark) in the decompressed file; line numbers of
+bad records are known where reading began at byte 0. A damaged file keeps the lines that are whole before the
+damage.
+
+How a block of lines is parsed, by a fast route or a slow one, is in `dataprep.readers.json_fields`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dataprep.kernels.framing import line_bounds, strip_lines
+from dataprep.kernels.texts import Offsets, Texts, offsets_of
+from dataprep.kernels.unescape import NULL, OTHER, STRING, Kinds, unescape
+from dataprep.readers.decompress import (
+    UTF8_MARK,
+    UTF16_REFUSAL,
+    DamagedFile,
+    compression,
+    is_utf16,
+    read_range,
+)
+from dataprep.readers.extents import Cut, Extent, Split, whole_file
+from dataprep.readers.json_fields import MAX_DEPTH, Decoder, Row, make_decoder, parse_line, parse_together
+from dataprep.readers.lines import LineBlock, LongLine, read_lines
+from dataprep.readers.listing import InputFile
+from dataprep.readers.records import (
+    MISSING_TEXT,
+    BadDocument,
+    BadRecord,
+    Chunk,
+    ChunkBuilder,
+    Damage,
+    ReadOptions,
+)
+
+VERSION = 1
+_HEAD_BYTES = 64
+
+
+def read(split: Split, options: ReadOptions) -> Iterator[Chunk]:
+    """The records of all extents in order; see the module's docstring for what is good and what is bad."""
+    decoder = make_decoder(options)
+    builder = ChunkBuilder()
+    for index, extent in enumerate(split.extents):
+        head = b"" if extent.is_whole else b"".join(read_range(extent.file, 0, _HEAD_BYTES))
+        if extent.start > 0 and _refusal(head):
+            continue  # the range that holds byte 0 reports it
+        line: int | None = 1 if extent.start == 0 else None
+        try:
+            for block in read_lines(extent, options.max_document_bytes):
+                if isinstance(block, LongLine):
+                    detail = f"more than {options.max_document_bytes} bytes"
+                    builder.refuse(BadRecord(index, block.offset, line, "too_long", detail))
+                    num_lines = 1
+                else:
+                    # The head of what is decompressed; of a range of a plain file, more than its first line.
+                    head = head or bytes(block.data[:_HEAD_BYTES])
+                    if block.offset == 0 and (refusal := _refusal(head)):
+                        raise DamagedFile(*refusal, unread_bytes=extent.file.size_bytes)
+                    num_lines = _add_block(builder, index, block, line, decoder, options)
+                line = None if line is None else line + num_lines
+                if builder.is_full:
+                    yield builder.take()
+        except DamagedFile as error:
+            builder.damaged(Damage(index, error.position, error.unread_bytes, error.reason, error.detail))
+    if not builder.is_empty:
+        yield builder.take()
+
+
+def cut(file: InputFile, options: ReadOptions, split_bytes: int) -> list[Cut]:
+    """Byte ranges of a large plain file; a small one, or a compressed one, whole."""
+    if file.size_bytes <= split_bytes or compression(file) != "plain":
+        return [whole_file(file)]
+    bounds = [*range(0, file.size_bytes, split_bytes), file.size_bytes]
+    return [Cut(Extent(file, start, end), end - start) for start, end in itertools.pairwise(bounds)]
+
+
+def _refusal(head: bytes) -> tuple[str, str] | None:
+    """Reason and detail where the first bytes of a decompressed file show that it is no JSON lines in
+    UTF-8."""
+    if is_utf16(head):
+        return "not_utf8", UTF16_REFUSAL
+    if re.match(rb"(\xef\xbb\xbf)?[ \t\r\n]*\[[ \t\r]*\n", head):
+        return "json_array", "one JSON array over several lines, not JSON lines; write one object a line"
+    return None
+
+
+def _add_block(
+    builder: ChunkBuilder,
+    extent: int,
+    block: LineBlock,
+    line: int | None,
+    decoder: Decoder,
+    options: ReadOptions,
+) -> int:
+    """Put the lines of a block into `builder`; returns their number. `line` is the number of the first."""
+    starts, lines, parsed = _parse(block, decoder, options.max_document_bytes)
+    problems = {at: row for at, row in enumerate(parsed) if isinstance(row, BadDocument)}
+    rows: list[Row] = [row for row in parsed if not isinstance(row, BadDocument)]
+    places = np.delete(np.arange(lines.size), list(problems))  # rows[i] stands in line lines[places[i]]
+
+    texts, kinds = _values([row.text for row in rows])
+    ids, id_kinds = None, np.full(len(rows), NULL, dtype=np.uint8)
+    if options.id is not None:
+        id_texts, id_kinds = _values([row.id for row in rows])
+        ids = _nullable(id_texts, id_kinds == NULL)
+    good = (kinds == STRING) & (id_kinds != OTHER)
+    if not good.all():
+        for at in np.flatnonzero(~good).tolist():
+            problems[int(places[at])] = _problem(rows[at], kinds[at])
+        texts, places = texts.take(good), places[good]
+        ids = None if ids is None else ids.filter(pa.array(good))
+
+    for at in sorted(problems):
+        number = None if line is None else line + int(lines[at])
+        position = block.offset + int(starts[lines[at]])
+        builder.refuse(BadRecord(extent, position, number, problems[at].reason, problems[at].detail))
+    builder.add(extent, texts, ids, block.offset + starts[lines[places]], len(block.data))
+    return int(starts.size)
+
+
+def _parse(
+    block: LineBlock, decoder: Decoder, max_line_bytes: int
+) -> tuple[Offsets, Offsets, Sequence[Row | BadDocument]]:
+    """Where each line of a block starts, which lines are not blank, and what each of these holds."""
+    data = np.frombuffer(block.data, dtype=np.uint8)
+    starts, ends = line_bounds(data)
+    too_long = ends - starts > max_line_bytes
+    if block.offset == 0 and block.data[:3] == UTF8_MARK:
+        starts[0] = 3
+    inner_starts, inner_ends, plain = strip_lines(data, starts, ends, MAX_DEPTH)
+    lines = np.flatnonzero((inner_starts < inner_ends) | too_long)
+    parsed: Sequence[Row | BadDocument] | None = None
+    if plain and not too_long.any():
+        parsed = parse_together(memoryview(block.data)[int(starts[:1].sum()) :], lines.size, decoder)
+    if parsed is None:
+        parsed = [
+            BadDocument("too_long", f"more than {max_line_bytes} bytes")
+            if too_long[line]
+            else parse_line(bytes(block.data[inner_starts[line] : inner_ends[line]]), decoder)
+            for line in lines.tolist()
+        ]
+    return starts, lines, parsed
+
+
+def _values(raws: list[msgspec.Raw]) -> tuple[Texts, Kinds]:
+    lengths = np.fromiter(map(len, raws), dtype=np.int64, count=len(raws))
+    return unescape(Texts(np.frombuffer(b"".join(raws), dtype=np.uint8), offsets_of(lengths)))
+
+
+def _nullable(texts: Texts, is_null: npt.NDArray[np.bool_]) -> pa.StringArray:
+    validity = pa.py_buffer(np.packbits(~is_null, bitorder="little"))
+    offsets = pa.py_buffer(texts.offsets.astype(np.int32))
+    return pa.StringArray.from_buffers(len(texts), offsets, pa.py_buffer(texts.data), validity)
+
+
+def _problem(row: Row, kind: int) -> BadDocument:
+    """Why a row of JSON is no document."""
+    if kind == NULL:
+        return BadDocument(*MISSING_TEXT)
+    if kind != STRING:
+        return BadDocument("text_not_string", f"text is {_json_type(bytes(row.text))}")
+    return BadDocument("bad_id", f"the id is {_json_type(bytes(row.id))}")
+
+
+def _json_type(value: bytes) -> str:
+    names = {b"{": "an object", b"[": "an array", b"t": "true", b"f": "false"}
+    return names.get(value[:1], "a number")

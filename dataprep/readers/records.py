@@ -1,0 +1,197 @@
+"""What readers take and leave: `ReadOptions` in; `Chunk`s of records, `BadRecord`s and `Damage`s out.
+
+The failure budget over bad records and damaged files is judged by the conductor, not here. The readers are
+listed in `dataprep.readers.READERS`; splits come from `dataprep.readers.splits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dataprep.columns import Texts, concat, texts_to_arrow
+from dataprep.kernels.texts import Offsets
+from dataprep.readers.extents import Cut, Split, whole_file
+from dataprep.readers.listing import InputFile
+
+CHUNK_TEXT_BYTES = 3 << 20  # a chunk closes once about this much was read for it; one document may exceed it
+RECORD_WEIGHT = 100  # bytes; what a record counts for apart from its text, so that tiny ones do not pile up
+MAX_DOCUMENT_BYTES = 100 << 20
+MISSING_TEXT = ("missing_text", "the text field is missing or null")  # reason and detail
+
+RECORD_SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.string()),  # the record's own id, or null
+        pa.field("text", pa.large_string(), nullable=False),  # valid UTF-8, perhaps empty
+        pa.field("extent", pa.int32(), nullable=False),  # index into split.extents
+        pa.field("position", pa.int64(), nullable=False),  # byte offset when decompressed, or row of the file
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What a recipe says of a source's records.
+
+    text, id            names of the fields (columns) of a document's text and own id; None: it has no id
+    max_document_bytes  a longer record is refused (`too_long`) without being held in memory
+    encoding            only "utf-8" for now
+    """
+
+    text: str = "text"
+    id: str | None = None
+    max_document_bytes: int = MAX_DOCUMENT_BYTES
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        if self.encoding != "utf-8":
+            raise ValueError(f"encoding {self.encoding!r} is not supported; the list is: utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecord:
+    """One record that cannot become a document; the rest of its file is read on.
+
+    position  byte offset in the decompressed file where the record starts, or its row
+    line      1-based line number where it is known (the read began at byte 0), else None
+    reason    a slug such as "not_json", "missing_text", "invalid_utf8", "too_long"
+    """
+
+    extent: int
+    position: int
+    line: int | None
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file whose rest cannot be read. At most one per extent; whole records before it are kept.
+
+    position      byte offset in the decompressed file, or row, up to which records were used
+    unread_bytes  bytes of the file (as stored) that were not used, where that is known
+    """
+
+    extent: int
+    position: int
+    unread_bytes: int | None
+    reason: str
+    detail: str
+
+
+class BadDocument(Exception):
+    """Why a record is no document; readers turn it into a BadRecord."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason = reason
+        self.detail = detail[:200]  # a parser may quote what it saw
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some records (RECORD_SCHEMA) of a split in reading order, and what went wrong on the way to them."""
+
+    records: pa.RecordBatch
+    bad: tuple[BadRecord, ...] = ()
+    damage: tuple[Damage, ...] = ()
+
+
+def cut_nowhere(file: InputFile, options: ReadOptions, split_bytes: int) -> list[Cut]:
+    """One extent a file, however large: for formats that cannot be entered in the middle."""
+    return [whole_file(file)]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One format. `version` and `depends` (versions of what the records rest on) belong into cache keys.
+
+    read  (split, options) -> chunks; every extent of the split in order
+    cut   (file, options, split_bytes) -> the extents of one file in order; UserError where the options name a
+          field that the file can be seen to lack
+    has_fields  records have named fields; if not, a document is a file and its id the file's name
+    """
+
+    name: str
+    version: int
+    read: Callable[[Split, ReadOptions], Iterator[Chunk]]
+    cut: Callable[[InputFile, ReadOptions, int], list[Cut]] = cut_nowhere
+    depends: Callable[[], Mapping[str, str]] = dict
+    has_fields: bool = True
+
+
+class ChunkBuilder:
+    """Collects what a reader finds and hands it out as chunks of about CHUNK_TEXT_BYTES."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._parts: list[tuple[Texts, pa.Array, npt.NDArray[np.int32], Offsets]] = []
+        self._single: list[tuple[bytes, str | None, int, int]] = []
+        self._bad: list[BadRecord] = []
+        self._damage: list[Damage] = []
+        self._weight = 0
+
+    def add(
+        self, extent: int, texts: Texts, ids: pa.Array | None, positions: Offsets, weight_bytes: int
+    ) -> None:
+        """Good records [n] of one extent, for which `weight_bytes` were read; None for `ids` means all
+        null."""
+        if len(texts) == 0:
+            return
+        self._seal()
+        ids = pa.nulls(len(texts), pa.string()) if ids is None else ids
+        self._parts.append((texts, ids, np.full(len(texts), extent, dtype=np.int32), positions))
+        self._weight += weight_bytes
+
+    def add_one(self, extent: int, text: str, own_id: str | None, position: int) -> None:
+        """One good record; the text must encode to UTF-8."""
+        self._single.append((text.encode(), own_id, extent, position))
+        self._weight += len(text) + RECORD_WEIGHT
+
+    def refuse(self, bad: BadRecord) -> None:
+        self._bad.append(bad)
+        self._weight += RECORD_WEIGHT
+
+    def damaged(self, damage: Damage) -> None:
+        self._damage.append(damage)
+
+    @property
+    def is_full(self) -> bool:
+        return self._weight >= CHUNK_TEXT_BYTES
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._parts or self._single or self._bad or self._damage)
+
+    def take(self) -> Chunk:
+        """What was collected, as one chunk; the builder is empty afterwards."""
+        self._seal()
+        if len(self._parts) == 1:
+            texts, ids, extents, positions = self._parts[0]  # nothing is copied
+        else:
+            texts = concat([part[0] for part in self._parts])
+            ids = pa.concat_arrays([pa.nulls(0, pa.string()), *(part[1] for part in self._parts)])
+            extents = np.concatenate([np.zeros(0, dtype=np.int32), *(part[2] for part in self._parts)])
+            positions = np.concatenate([np.zeros(0, dtype=np.int64), *(part[3] for part in self._parts)])
+        columns = [ids, texts_to_arrow(texts), pa.array(extents), pa.array(positions)]
+        records = pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
+        chunk = Chunk(records, tuple(self._bad), tuple(self._damage))
+        self._clear()
+        return chunk
+
+    def _seal(self) -> None:
+        """Make a part of the records that came one by one."""
+        if self._single:
+            texts, ids, extents, positions = zip(*self._single, strict=True)
+            extent_column = np.array(extents, dtype=np.int32)
+            position_column = np.array(positions, dtype=np.int64)
+            self._parts.append(
+                (Texts.from_bytes(texts), pa.array(ids, pa.string()), extent_column, position_column)
+            )
+            self._single = []

@@ -1,0 +1,195 @@
+"""The recipe: what a corpus is made of and how. Frozen, strict, complete before work starts.
+
+`load_recipe` reads a file and refuses it with every mistake at once, each with its line and the nearest valid
+name. Validation looks at the text alone; whether inputs exist and disks have room is for `preflight.py`. What
+the steps do with documents is in `steps/`, what one entry of `steps:` means in `step_entry.py`.
+
+Paths are used as written, so relative ones count from the current folder, as for any other command-line tool,
+and not from the recipe's: a recipe is copied and shared, the data does not move along. `${env:NAME}` in an
+input path makes a recipe independent of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainValidator, PrivateAttr
+
+from dataprep.recipe_checks import cross_checks
+from dataprep.recipe_fields import Name, Paths, Text, Version
+from dataprep.step_entry import StepEntry, step_entry
+from dataprep.steps import STEPS
+from manifests.errors import UserError
+from manifests.fields import Record
+from manifests.fingerprint import digest_value
+from manifests.problems import Problem
+from manifests.strict import Places, parse_plain, read
+from manifests.units import Count, Size
+
+__all__ = ["Input", "Recipe", "Source", "StepEntry", "Tokenizer", "load_recipe", "recipe_of"]
+
+Format = Literal["auto", "jsonl", "parquet", "csv", "text", "metadata", "docstrings"]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+PROBE_BYTES = 1_000_000
+"""Text that is sampled when the tokenizer is read from a file: enough to compare engines on."""
+
+
+class Input(Record):
+    """Files of one format. `path` holds patterns; `text` and `id` name fields of the records."""
+
+    path: Paths
+    format: Format = "auto"
+    text: Text = "text"
+    id: Text | None = None
+    exclude: tuple[Text, ...] = ()
+
+
+class Source(Record):
+    """A named set of inputs: one, written in place, or several under `inputs:`. Read them from `inputs`."""
+
+    path: Paths | None = None
+    format: Format | None = None
+    text: Text | None = None
+    id: Text | None = None
+    exclude: tuple[Text, ...] | None = None
+    listed: Annotated[tuple[Input, ...], Field(min_length=1)] | None = Field(default=None, alias="inputs")
+    license: Text | None = None
+    max_bytes: Annotated[Size, Field(ge=1)] | None = None
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        if self.listed is not None:
+            return self.listed
+        given = {name: getattr(self, name) for name in Input.model_fields}
+        return (Input(**{name: value for name, value in given.items() if value is not None}),)
+
+
+class TrainTokenizer(Record):
+    """A byte-level BPE vocabulary, trained on a sample of what is kept."""
+
+    vocab_size: Annotated[Count, Field(ge=257, le=2**31 - 1)]  # 256 bytes and the end-of-text token
+    sample_bytes: Annotated[Size, Field(ge=1)] = 50_000_000
+
+
+class Tokenizer(Record):
+    """Trained here, or read from a tokenizer.json.
+
+    special_tokens   what "<|endoftext|>" in a document becomes: ordinary text, or ("parse") the special token
+    append_eos       one end-of-text token ends each document and counts as one of its tokens
+    engine           "auto": gigatoken where it gives the ids of `tokenizers`, decided once per run on a probe
+    """
+
+    train: TrainTokenizer | None = None
+    file: Text | None = None
+    special_tokens: Literal["text", "parse"] = "text"
+    append_eos: bool = True
+    engine: Literal["auto", "tokenizers"] = "auto"
+
+    @property
+    def sample_bytes(self) -> int:
+        return PROBE_BYTES if self.train is None else self.train.sample_bytes
+
+
+class Holdout(Record):
+    """The share of documents that is never trained on, at least one per source unless it is 0."""
+
+    documents: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+
+
+class Shards(Record):
+    """How tokens are laid into shards, and at how many a shard is closed."""
+
+    tokens: Annotated[Count, Field(ge=1)] = 100_000_000
+    pack: Literal["concat"] = "concat"
+
+
+class FailureBudget(Record):
+    """What may be unreadable, of each source: max(share, floor) of records, and of files."""
+
+    records: Share = 0.001
+    record_floor: Annotated[int, Field(ge=0)] = 10
+    files: Share = 0.001
+    file_floor: Annotated[int, Field(ge=0)] = 1
+
+
+class Recipe(Record):
+    """A validated recipe. `exclude` names inputs whose loss is accepted, by name or pattern."""
+
+    corpus: Name
+    version: Version
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    sources: Annotated[dict[Name, Source], Field(min_length=1)]
+    steps: tuple[Annotated[StepEntry, PlainValidator(step_entry)], ...] = ()
+    tokenizer: Tokenizer
+    holdout: Holdout = Holdout()
+    shards: Shards = Shards()
+    failure_budget: FailureBudget = FailureBudget()
+    max_document_bytes: Annotated[Size, Field(ge=1, le=2**31 - 1)] = 100 << 20
+    exclude: tuple[Text, ...] = ()
+    output: Text
+    work: Text | None = None
+
+    _places: Places = PrivateAttr(default_factory=Places)
+
+    @property
+    def work_folder(self) -> str:
+        """`work`, or the output's name with `.work` behind it: beside the output, on the same disk."""
+        return self.work if self.work is not None else f"{self.output.rstrip('/')}.work"
+
+    @property
+    def append_eos(self) -> bool:
+        return self.tokenizer.append_eos
+
+    def place(self, *loc: str | int) -> str | None:
+        """`recipe.yaml:12` of a field, for errors that show only later; None if no file holds it."""
+        return self._places.of(*loc)
+
+    def refusal(self, problems: Iterable[Problem]) -> UserError:
+        """One error for what is wrong with a valid recipe: each problem with its file, line and field."""
+        return self._places.refusal(problems)
+
+    def resolved(self) -> dict[str, Any]:
+        """The recipe with every default filled in, as JSON values.
+
+        It has two keys that no recipe has: `step_versions`, and `source_order`, since the order is the
+        priority of sources and JSON objects have none. Where results are written is no part of it. Without
+        the one and with an `output` it is a recipe again, and one with the same digest.
+        """
+        sources = {
+            name: {
+                "inputs": [each.model_dump(mode="json") for each in source.inputs],
+                "license": source.license,
+                "max_bytes": source.max_bytes,
+            }
+            for name, source in self.sources.items()
+        }
+        rest = ("tokenizer", "holdout", "shards", "failure_budget", "max_document_bytes", "exclude")
+        return {
+            "corpus": self.corpus,
+            "version": self.version,
+            "seed": self.seed,
+            "source_order": list(self.sources),
+            "sources": sources,
+            "steps": [{each.name: each.options()} for each in self.steps],
+            "step_versions": {each.name: STEPS[each.name].version for each in self.steps},
+            **self.model_dump(mode="json", include=set(rest)),
+        }
+
+    def digest(self) -> str:
+        """Digest of `resolved()`."""
+        return digest_value(self.resolved())
+
+
+def load_recipe(path: str | PathLike[str], sets: Sequence[str] = ()) -> Recipe:
+    """Read a recipe and apply `sets` ("key.path=value"). Raises one UserError that lists every mistake."""
+    parsed = read(Recipe, path, sets, checks=cross_checks)
+    parsed.value._places = parsed.places
+    return parsed.value
+
+
+def recipe_of(data: Mapping[str, Any], label: str = "recipe") -> Recipe:
+    """A recipe from plain values, by the same rules; `label` names it in errors."""
+    return parse_plain(Recipe, data, label, checks=cross_checks)

@@ -1,0 +1,133 @@
+"""Rules of a recipe that look at more than one field. They see the plain values, beside the models.
+
+So a mistake in one field does not hide one between two others: each rule looks at what is well-formed and
+leaves the rest to the models, which complain about it in their own words.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from dataprep.step_entry import StepEntry, step_entry
+from dataprep.steps import STEPS
+from dataprep.steps.base import Decision
+from manifests.problems import Problem
+from manifests.wording import did_you_mean
+
+OF_AN_INPUT = ("path", "format", "text", "id", "exclude")
+
+
+def cross_checks(data: Any) -> list[Problem]:
+    """Everything that is wrong between fields of a recipe; `data` may be of any shape."""
+    if not isinstance(data, Mapping):
+        return []
+    return [
+        *_inputs_are_given_once(data),
+        *_steps_name_sources(data),
+        *_steps_repeat_for_a_reason(data),
+        *_tokenizer_has_one_origin(data),
+        *_folders_are_apart(data),
+    ]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _steps(data: Mapping[str, Any]) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
+    """Index, name and options of the entries that look like steps."""
+    entries = data.get("steps")
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        if isinstance(entry, Mapping) and len(entry) == 1:
+            name, options = next(iter(entry.items()))
+            yield index, name, _mapping(options)
+
+
+def _inputs_are_given_once(data: Mapping[str, Any]) -> Iterator[Problem]:
+    for name, source in _mapping(data.get("sources")).items():
+        if not isinstance(source, Mapping):
+            continue
+        given = [key for key in OF_AN_INPUT if source.get(key) is not None]
+        if source.get("inputs") is not None:
+            for key in given:
+                message = 'given beside "inputs"; it belongs to each of them, or leave "inputs" out'
+                yield Problem(("sources", name, key), message, about_key=True)
+        elif "path" not in given:
+            yield Problem(("sources", name), 'no input; it needs "path" or "inputs"')
+
+
+def _steps_name_sources(data: Mapping[str, Any]) -> Iterator[Problem]:
+    sources = list(_mapping(data.get("sources")))
+    for index, step, options in _steps(data):
+        at = ("steps", index, step)
+        if options.get("only") is not None and options.get("except") is not None:
+            yield Problem((*at, "except"), "given beside only; one of the two says it all", about_key=True)
+        for key in ("only", "except"):
+            names = options.get(key)
+            if not isinstance(names, list) or not sources:
+                continue
+            for place, name in enumerate(names):
+                if isinstance(name, str) and name not in sources:
+                    yield Problem((*at, key, place), f'no source "{name}"{did_you_mean(name, sources)}')
+                elif name in names[:place]:
+                    yield Problem((*at, key, place), f'"{name}" is listed twice')
+            if key == "except" and all(source in names for source in sources):
+                yield Problem((*at, key), "leaves no source, so the step does nothing; remove the step")
+
+
+def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """A transform or a rule may come again with other parameters; a decision comes once."""
+    seen: list[tuple[int, StepEntry]] = []
+    for index, name, options in _steps(data):
+        try:
+            entry = step_entry({name: dict(options)})
+        except ValidationError:
+            continue
+        at = ("steps", index, name)
+        for before, other in seen:
+            if other.name != name:
+                continue
+            if isinstance(STEPS[name], Decision):
+                message = f"{name} is already step {before}; a step that looks at all documents comes once"
+                yield Problem(at, message, about_key=True)
+                break
+            if other.parameters == entry.parameters:
+                message = f"the same as step {before}; a step comes again only with other parameters"
+                if (other.only, other.except_) != (entry.only, entry.except_):
+                    message += " (for more sources, name them all in one entry)"
+                yield Problem(at, message, about_key=True)
+                break
+        seen.append((index, entry))
+
+
+def _tokenizer_has_one_origin(data: Mapping[str, Any]) -> Iterator[Problem]:
+    tokenizer = data.get("tokenizer")
+    if not isinstance(tokenizer, Mapping):
+        return
+    given = [key for key in ("train", "file") if tokenizer.get(key) is not None]
+    if not given:
+        yield Problem(("tokenizer",), "needs train: {vocab_size: ...} or file: a tokenizer.json")
+    elif len(given) == 2:
+        yield Problem(("tokenizer", "file"), "given beside train; a tokenizer has one origin", about_key=True)
+
+
+def _folders_are_apart(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """The work folder is disposable, the output is checked for strange files: neither holds the other."""
+    folders = {key: data[key] for key in ("output", "work") if isinstance(data.get(key), str) and data[key]}
+    for key, folder in folders.items():
+        if "://" in folder:
+            yield Problem((key,), "expected a local folder, found a URL")
+        elif posixpath.normpath(folder) in (".", "/", ".."):
+            yield Problem((key,), f'"{folder}" is not a folder of its own; name one that a run may fill')
+    if len(folders) == 2:
+        output, work = (posixpath.normpath(folders[key]) for key in ("output", "work"))
+        if output == work:
+            yield Problem(("work",), "the same folder as output")
+        elif work.startswith(f"{output}/"):
+            yield Problem(("work",), "inside output, which holds the corpus and nothing else")
+        elif output.startswith(f"{work}/"):
+            yield Problem(("work",), "holds output; the work folder may be deleted at any time")

@@ -1,0 +1,76 @@
+"""The report of a run as plain JSON data: funnel, shards, quarantine. Tables of it are drawn in
+`terminal.py`.
+
+It holds counts and names only, no times, so the same corpus has the same report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+from dataprep.plan import Plans
+from dataprep.report.funnel import check_funnel, funnel_of
+from dataprep.stages import decide, measure, tokenizer
+from manifests.manifest import Shard
+
+QUARANTINE_SHOWN = 100
+
+
+def build_report(plans: Plans, shards: Sequence[Shard]) -> dict[str, Any]:
+    """Return `corpus`, `funnel`, `shards`, `quarantine` and `tokenizer` as JSON values."""
+    tokenized = plans.entries[tokenizer.STAGE][0].facts
+    rows = _funnel(plans, shards)
+    faults = check_funnel(funnel_of(rows))
+    assert not faults, f"documents are unaccounted for: {faults}"
+    return {
+        "corpus": f"{plans.recipe.corpus}@{plans.recipe.version}",
+        "funnel": rows,
+        "shards": [
+            {
+                "name": shard.name,
+                "source": shard.source,
+                "subset": shard.subset,
+                "documents": shard.documents,
+                "tokens": shard.tokens,
+                "bin_bytes": shard.bin_bytes,
+            }
+            for shard in shards
+        ],
+        "quarantine": _quarantine(plans),
+        "tokenizer": {
+            name: tokenized[name] for name in ("vocab_size", "engine", "engine_reason", "special_tokens")
+        },
+    }
+
+
+def _funnel(plans: Plans, shards: Sequence[Shard]) -> list[dict[str, Any]]:
+    """The rows of DECIDE, with tokens where documents became tokens."""
+    tokens: dict[tuple[str, str], int] = {}
+    for shard in shards:
+        tokens[shard.source, shard.subset] = tokens.get((shard.source, shard.subset), 0) + shard.tokens
+    rows = []
+    for row in plans.entries[decide.STAGE][0].facts["funnel"]:
+        made = tokens.get((row["source"], row["stage"]), 0) if row["stage"] in ("train", "holdout") else None
+        rows.append({**row, "tokens": made})
+    return rows
+
+
+def _quarantine(plans: Plans) -> dict[str, Any]:
+    """Per source the records and files that could not be read, and the first of them by name."""
+    sources: dict[str, Any] = {}
+    for plan, entry in zip(plans.splits, plans.entries[measure.STAGE], strict=True):
+        facts = entry.facts
+        mine = sources.setdefault(
+            plan.split.source, {"records": 0, "reasons": {}, "damaged": [], "first": []}
+        )
+        mine["records"] += facts["bad"]
+        for reason, count in facts["bad_reasons"].items():
+            mine["reasons"][reason] = mine["reasons"].get(reason, 0) + count
+        mine["damaged"] += facts["damage"]
+        if facts["bad"] and len(mine["first"]) < QUARANTINE_SHOWN:
+            with open(entry.file(measure.QUARANTINE), encoding="utf-8") as file:
+                mine["first"] += map(json.loads, islice(file, QUARANTINE_SHOWN - len(mine["first"])))
+    return sources

@@ -1,0 +1,70 @@
+"""What every worker on every engine runs: `execute(plan file, stage, index)`.
+
+A task is found in its plan file, its entry is looked up, and only if it is absent is the stage's own
+`execute` called on a fresh attempt folder and the result committed under the task's key. So a task may be
+run twice, at once, or after a crash, and leaves the same bytes. MEASURE commits by itself, since one task
+of it has several keys.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dataprep.cache import Cache
+from dataprep.stages import decide, measure, pack, sample, tokenizer, write
+from manifests.errors import UserError
+
+EXECUTE: dict[str, Callable[[Mapping[str, Any], Cache, Path], dict[str, Any]]] = {
+    decide.STAGE: decide.execute,
+    sample.STAGE: sample.execute,
+    tokenizer.STAGE: tokenizer.execute,
+    write.STAGE: write.execute,
+    pack.STAGE: pack.execute,
+}
+
+
+def execute(plan: Path, stage: str, index: int) -> dict[str, Any]:
+    """Run task `index` of `stage`; return plain JSON values: `key`, or what MEASURE says of its column
+    sets."""
+    work, tasks = _load(plan)
+    try:
+        return _execute(Cache(work), stage, tasks[index])
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        free_bytes = shutil.disk_usage(work).free
+        raise UserError(
+            f"the disk of the work folder is full ({free_bytes:,} bytes free)",
+            where=str(work),
+            hint="free some space and run the same command again: finished tasks are kept",
+        ) from error
+
+
+def _execute(cache: Cache, stage: str, task: Mapping[str, Any]) -> dict[str, Any]:
+    if stage == measure.STAGE:
+        return measure.execute(task["payload"], cache)
+    key = task["key"]
+    if cache.find(stage, key) is None:
+        started = time.perf_counter()
+        attempt = cache.begin()
+        try:
+            facts = EXECUTE[stage](task["payload"], cache, attempt)
+            seconds = time.perf_counter() - started
+            cache.commit(attempt, stage, key, components=task["components"], facts=facts, seconds=seconds)
+        except BaseException:
+            shutil.rmtree(attempt, ignore_errors=True)
+            raise
+    return {"key": key}
+
+
+@lru_cache(maxsize=2)
+def _load(plan: Path) -> tuple[Path, list[dict[str, Any]]]:
+    content = json.loads(plan.read_bytes())
+    return Path(content["work"]), content["tasks"]

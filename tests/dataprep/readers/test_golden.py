@@ -1,0 +1,71 @@
+"""What every reader makes of fixed bytes is pinned, so that a result cannot change under an unchanged
+version.
+
+After a wanted change: raise the reader's VERSION and put the digest that the failure shows into
+tests/golden/readers.json. Details of bad records are messages and not pinned.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dataprep.readers import READERS, Extent, ReadOptions
+from tests.dataprep.readers.reading import input_file, read_extents
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "readers.json").read_text())
+
+LINES = (
+    b'\xef\xbb\xbf{"id":"a","text":"caf\\u00e9 \\ud83d\\ude00\\n"}\r\n\n'
+    b'{"id":7,"text":"\xe4\xb8\xad","more":[{}]}\n'
+    b'{"text":null}\n{"text":5}\n{"id":[],"text":"x"}\nnot json\n[1]\n{"text":"\xff"}\n{"text":"\\ud800"}\n'
+    b'{"id":1.50,"text":""}\n{"text":"' + b"long " * 300 + b'"}\n'
+    b'{"text":"x","m":' + b"[" * 300 + b"]" * 300 + b'}\n{"text":"last"}'
+)  # fmt: skip
+FILES = {
+    "jsonl": [LINES, gzip.compress(LINES, mtime=0), gzip.compress(LINES, mtime=0)[:-30], b"[\n", b"\xff\xfe"],
+    "csv": [b'\xef\xbb\xbfid,text\n1,"a\nb"\n2\n\n3,"x"y\n4,\xff\n5,c\n', b'id,"te"xt\n', b""],
+    "text": [b"\xef\xbb\xbfa\r\nb\0", b"", b"\xff", b"\xff\xfe", b"x" * 2000, b"PK\x03\x04"],
+    "metadata": [b"Name: a\n\nbody\n", b"Description: x\n        y\n\n", b"Name: a\n\nUNKNOWN\n"],
+    "docstrings": [b"'''One.\n\n    Two.\n    '''\ndef f():\n    'Three.'\n", b"x = 1", b"def"],
+}
+
+
+def parquet(path: Path) -> None:
+    texts = pa.array([b"a", None, b"\xff", "\u4e2d".encode(), b"x" * 2000], type=pa.binary())
+    ids = pa.array([1, 2, None, 4, 5])
+    pq.write_table(pa.table({"id": ids, "text": texts}), path, row_group_size=2)
+
+
+def digest(format: str, folder: Path) -> str:
+    """SHA-256 over documents, bad records and damage of the format's files, with a limit of 1,000 bytes."""
+    one_a_file = format in ("text", "metadata", "docstrings")
+    options = ReadOptions(id=None if one_a_file else "id", max_document_bytes=1000)
+    if format == "parquet":
+        parquet(folder / "0")
+        extents = [Extent(input_file(folder / "0"), 0, 3, "row_groups")]
+    else:
+        for number, content in enumerate(FILES[format]):
+            (folder / str(number)).write_bytes(content)
+        files = [input_file(folder / str(number)) for number in range(len(FILES[format]))]
+        extents = [Extent(file, 0, file.size_bytes) for file in files]
+    found = read_extents(format, extents, options)
+    bad = [(each.extent, each.position, each.line, each.reason) for each in found.bad]
+    damage = [(each.extent, each.position, each.unread_bytes, each.reason) for each in found.damage]
+    whole = json.dumps([found.documents, found.extents, bad, damage])
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_result_changes_only_with_the_version(format: str, tmp_path: Path) -> None:
+    assert {"version": READERS[format].version, "digest": digest(format, tmp_path)} == GOLDEN[format]
+
+
+def test_every_reader_is_pinned() -> None:
+    assert set(GOLDEN) == set(READERS)

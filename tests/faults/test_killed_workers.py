@@ -1,0 +1,66 @@
+"""A worker that dies in any stage costs one task, never a byte; one that dies twice stops the run by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dataprep.run as conductor
+from dataprep.engines import LocalEngine
+from dataprep.plan import STAGES
+from dataprep.run import run
+from manifests.errors import UserError
+from tests.e2e.corpora import digests, make_recipe, write_inputs
+from tests.faults import killing
+
+
+def kill(monkeypatch: pytest.MonkeyPatch, folder: Path, stage: str, times: int) -> None:
+    deaths = folder / "deaths"
+    deaths.mkdir()
+    monkeypatch.setenv(killing.VARIABLE, f"{stage}:0:{times}:{deaths}")
+    engine = {"local": lambda workers: LocalEngine(workers, f"{killing.__name__}:execute")}
+    monkeypatch.setattr(conductor, "ENGINES", engine)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    write_inputs(folder / "in")
+    run(make_recipe(folder), workers=0)
+    return shared_digests(folder / "out")
+
+
+def shared_digests(folder: Path) -> dict[str, str]:
+    """Digests of all that does not name the folder of the inputs (the recipe in the lineage does)."""
+    return {name: digest for name, digest in digests(folder).items() if name != "manifest.json"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_death_before_the_commit_changes_nothing(
+    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: dict[str, str]
+) -> None:
+    write_inputs(tmp_path / "in")
+    kill(monkeypatch, tmp_path, stage, times=1)
+    run(make_recipe(tmp_path), workers=2)
+    assert len(list((tmp_path / "deaths").iterdir())) == 1
+    assert shared_digests(tmp_path / "out") == undisturbed
+
+
+@pytest.mark.slow
+def test_a_split_that_kills_twice_stops_the_run_and_prints_the_exclude_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_inputs(tmp_path / "in")
+    kill(monkeypatch, tmp_path, "measure", times=2)
+    with pytest.raises(UserError) as caught:
+        run(make_recipe(tmp_path), workers=2)
+    text = str(caught.value)
+    assert "killed its worker twice (SIGKILL" in text
+    assert "measure, web: web-0.jsonl and 1 more" in text
+    assert 'exclude: ["web-0.jsonl", "web-1.jsonl.gz"]' in text
+    monkeypatch.undo()
+    result = run(make_recipe(tmp_path, exclude=["web-1.jsonl.gz"]), workers=0)
+    (read,) = [row for row in result.report["funnel"] if (row["source"], row["stage"]) == ("web", "read")]
+    assert read["documents"] == 30
