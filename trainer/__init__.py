@@ -1,0 +1,3 @@
+"""Headrace's trainer: feeds manifests to a model by mixture weights, exactly. Read `train.py` first."""
+
+from __future__ import annotations

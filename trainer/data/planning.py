@@ -1,0 +1,192 @@
+"""From open corpora and a DataSpec to a RowPlan: everything that a start refuses is refused here, by name.
+
+All that is found wrong with the sources and weights comes in one UserError. No token is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from manifests.errors import UserError
+from manifests.wording import did_you_mean
+from trainer.data.cursors import Phase, num_blocks
+from trainer.data.mixture import quotas
+from trainer.data.rows import PlanManifest, PlanSource, RowPlan
+from trainer.data.schedule import DataSpec, PhaseSpec, resolve_starts, row_weights
+from trainer.data.walk import MAX_SOURCES, PERIOD
+
+if TYPE_CHECKING:
+    from manifests.corpus import Corpus
+
+MAX_ROUNDING = 0.05
+"""A realised weight may be this share off the one asked for."""
+
+
+def build_plan(corpora: Sequence[Corpus], spec: DataSpec) -> RowPlan:
+    """The plan of a run. Raises UserError."""
+    _check_corpora(corpora)
+    sources = _find_sources(corpora, spec)
+    starts = resolve_starts(spec.phases, spec.batch)
+    phases = _make_phases(sources, spec, starts)
+    _check_blocks(sources, phases, spec)
+    plan = RowPlan(
+        seed=spec.seed,
+        subset=spec.subset,
+        manifests=[
+            PlanManifest(
+                str(corpus.folder.resolve()),
+                corpus.manifest.corpus,
+                corpus.manifest.version,
+                corpus.manifest.content_digest,
+            )
+            for corpus in corpora
+        ],
+        sources=sources,
+        phases=phases,
+        batch=spec.batch,
+        num_steps=spec.steps,
+        document_mask=spec.document_mask,
+        shuffle_extent=spec.shuffle_extent,
+    )
+    _check_epochs(plan, spec.max_epochs)
+    return plan
+
+
+def _check_corpora(corpora: Sequence[Corpus]) -> None:
+    if not corpora:
+        raise UserError("no manifest is given", where="data.manifests")
+    first = corpora[0]
+    for index, corpus in enumerate(corpora):
+        if corpus.manifest.tokenizer.digest != first.manifest.tokenizer.digest:
+            raise UserError(
+                f"{corpus.manifest.corpus} {corpus.manifest.version} and {first.manifest.corpus} "
+                f"{first.manifest.version} were made with different tokenizers, so their ids mean different "
+                f"things:\n  {corpus.manifest.tokenizer.digest}\n  {first.manifest.tokenizer.digest}",
+                where=f"{corpus.folder}, {first.folder}",
+                hint="make one of them again with tokenizer: {file: tokenizer.json of the other}",
+            )
+        for other in corpora[:index]:
+            if other.manifest.corpus == corpus.manifest.corpus:
+                raise UserError(
+                    f"two manifests of corpus {corpus.manifest.corpus} in one mixture",
+                    where=f"{other.folder}, {corpus.folder}",
+                    hint="documents of one are most likely in the other; take one, or give one another name",
+                )
+
+
+def _find_sources(corpora: Sequence[Corpus], spec: DataSpec) -> list[PlanSource]:
+    """The sources that the schedule names, as "source" or, where that is not unique, "corpus/source"."""
+    found: dict[str, list[PlanSource]] = {}
+    for corpus in corpora:
+        for source in corpus.manifest.sources:
+            tokens = sum(shard.tokens for shard in corpus.shards_of(source, spec.subset))
+            for name in (source, f"{corpus.manifest.corpus}/{source}"):
+                found.setdefault(name, []).append(PlanSource(name, corpus.manifest.corpus, source, tokens))
+    problems: list[str] = []
+    chosen: dict[str, PlanSource] = {}
+    for name in sorted({name for phase in spec.phases for name in phase.weights}):
+        matches = found.get(name, [])
+        if not matches:
+            problems.append(f"source {name} is in no manifest{did_you_mean(name, _names(found))}")
+        elif len(matches) > 1:
+            full = " or ".join(match.key_name for match in matches)
+            problems.append(f"source {name} is in several manifests; write {full}")
+        elif matches[0].key_name in chosen:
+            other = chosen[matches[0].key_name].name
+            problems.append(f"{name} and {other} are the same source; use one name")
+        else:
+            chosen[matches[0].key_name] = matches[0]
+    if len(chosen) > MAX_SOURCES:
+        problems.append(f"{len(chosen)} sources; at most {MAX_SOURCES} are possible")
+    for name in sorted(set(spec.max_epochs) - {"default"} - {source.name for source in chosen.values()}):
+        problems.append(f"max_epochs names {name}, which no phase has")
+    _refuse(problems, "data", None)
+    return [chosen[key] for key in sorted(chosen)]
+
+
+def _names(found: Mapping[str, Sequence[PlanSource]]) -> list[str]:
+    """The shortest names that are unique, for an error message."""
+    short = {name for name, matches in found.items() if len(matches) == 1 and "/" not in name}
+    full = {match.key_name for name, matches in found.items() if len(matches) > 1 for match in matches}
+    return sorted(short | full)
+
+
+def _make_phases(sources: Sequence[PlanSource], spec: DataSpec, starts: Sequence[int]) -> list[Phase]:
+    block_tokens = spec.block_tokens or max(phase.sequence_length for phase in spec.phases)
+    problems: list[str] = []
+    phases: list[Phase] = []
+    for index, phase in enumerate(spec.phases):
+        length = phase.sequence_length
+        if block_tokens % length and not spec.accept_repeat:
+            problems.append(
+                f"phase {index}: sequence_length {length} does not divide the block of {block_tokens} "
+                "tokens, so every source would start a new epoch and repeat tokens (accept_repeat allows it)"
+            )
+        weights, quota, found = _weigh(sources, phase)
+        if not spec.accept_rounding:
+            problems.extend(f"phase {index}: {problem}" for problem in found)
+        phases.append(Phase(starts[index], length, -(-block_tokens // length) * length, weights, quota))
+    _refuse(problems, "data.phases", "change weights or lengths, or set accept_rounding or accept_repeat")
+    return phases
+
+
+def _weigh(
+    sources: Sequence[PlanSource], phase: PhaseSpec
+) -> tuple[tuple[float, ...], tuple[int, ...], list[str]]:
+    """(shares of targets asked for, quotas of rows) by source, 0 where absent; problems of rounding."""
+    for name, weight in phase.weights.items():
+        if not (np.isfinite(weight) and weight > 0):
+            raise UserError(
+                f"source {name} has the weight {weight}; weights are numbers above 0",
+                where="data.phases",
+                hint="leave a source out of a phase that should not have it",
+            )
+    total = sum(phase.weights.values())
+    rows = row_weights(phase.weights, {name: float(phase.sequence_length) for name in phase.weights})
+    wanted = [rows.get(source.name, 0.0) for source in sources]
+    quota = quotas(wanted)
+    problems = []
+    for source, share, realised in zip(sources, wanted, quota.tolist(), strict=True):
+        off = abs(realised / PERIOD / share - 1) if share else 0.0
+        if share and not realised:
+            problems.append(f"source {source.name} gets no row: {share:.3g} of {PERIOD} rows rounds to 0")
+        elif off > MAX_ROUNDING:
+            problems.append(
+                f"source {source.name}: weight {share:.3g} becomes {realised} of {PERIOD} rows, {off:.1%} off"
+            )
+    weights = tuple(phase.weights.get(source.name, 0.0) / total for source in sources)
+    return weights, tuple(quota.tolist()), problems
+
+
+def _check_blocks(sources: Sequence[PlanSource], phases: Sequence[Phase], spec: DataSpec) -> None:
+    problems = []
+    largest = max(phase.block_tokens for phase in phases)
+    for source in sources:
+        if source.tokens == 0:
+            problems.append(f"source {source.name} has no tokens in its {spec.subset} subset")
+        elif num_blocks(np.array([source.tokens]), largest)[0] < 1:
+            problems.append(
+                f"source {source.name} has {source.tokens} tokens, which is not one block of {largest} and a "
+                "target for its last token"
+            )
+    _refuse(problems, "data", "leave them out, add documents, or use shorter sequences and block_tokens")
+
+
+def _check_epochs(plan: RowPlan, max_epochs: Mapping[str, float]) -> None:
+    problems = []
+    for source, epochs in zip(plan.sources, plan.epochs(plan.num_rows).tolist(), strict=True):
+        limit = max_epochs.get(source.name, max_epochs.get("default"))
+        if limit is not None and epochs > limit:
+            problems.append(
+                f"source {source.name} would be gone through {epochs:.2f} times in {plan.num_steps} steps; "
+                f"its limit is {limit:g}"
+            )
+    _refuse(problems, "data.max_epochs", "lower its weight, take fewer steps, or raise its data.max_epochs")
+
+
+def _refuse(problems: Sequence[str], where: str, hint: str | None) -> None:
+    if problems:
+        raise UserError("\n".join(problems), where=where, hint=hint)
