@@ -7,6 +7,7 @@ four files agree with each other. `verify.py` runs these over a corpus; nothing 
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -259,6 +260,9 @@ def _check_reader(check: ShardCheck, manifest: Manifest) -> None:
         # Sizes are right, so it is the header or the last entry of the index.
         check.add(".idx", error.what)
         return
+    except OSError as error:
+        check.add(".idx", f"the file cannot be read: {error.strerror}")
+        return
     if reader.dtype.name != manifest.dtype:
         check.add(".idx", f"the tokens are {reader.dtype}; the manifest says {manifest.dtype}")
     if (reader.num_documents, reader.num_tokens) != (check.shard.documents, check.shard.tokens):
@@ -271,7 +275,7 @@ def _check_reader(check: ShardCheck, manifest: Manifest) -> None:
 
 def _check_first_key(check: ShardCheck) -> None:
     suffix = ".documents.parquet"
-    if not table_path(check.prefix).is_file():
+    if not os.path.isfile(table_path(check.prefix)):
         return  # reported with the sizes
     try:
         key, documents = first_key(table_path(check.prefix))

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 
 from manifests.consistency import inconsistencies
-from manifests.fingerprint import digest_bytes
+from manifests.fingerprint import digest_file
 from manifests.lists import Shard, read_shard_list
 from manifests.manifest import Manifest, ManifestError, load_manifest, manifest_path
 from manifests.shard import ShardError, ShardReader, bin_path, idx_path
@@ -88,7 +88,10 @@ class Corpus:
                 (bin_path(self.prefix(shard)), shard.bin_bytes),
                 (idx_path(self.prefix(shard)), shard.idx_bytes),
             ):
-                size_bytes = path.stat().st_size if path.is_file() else None
+                try:
+                    size_bytes = path.stat().st_size if path.is_file() else None
+                except OSError as error:
+                    raise self._mismatch(f"the file cannot be read: {error.strerror}", path) from error
                 if size_bytes != wanted_bytes:
                     found = "is missing" if size_bytes is None else f"has {size_bytes:,} bytes"
                     raise self._mismatch(f"the file {found}; the manifest says {wanted_bytes:,} bytes", path)
@@ -122,9 +125,14 @@ def open_corpus(path: StrPath) -> Corpus:
     file = manifest_path(path)
     manifest = load_manifest(file)
     shards_path = file.parent / manifest.shards_file
-    if not shards_path.is_file():
-        raise ManifestError("the list of shards is missing", where=str(shards_path))
-    if digest_bytes(shards_path.read_bytes()) != manifest.shards_digest:
+    try:
+        found = digest_file(shards_path).digest
+    except FileNotFoundError:
+        raise ManifestError("the list of shards is missing", where=str(shards_path)) from None
+    except OSError as error:
+        what = f"the list of shards cannot be read: {error.strerror}"
+        raise ManifestError(what, where=str(shards_path)) from error
+    if found != manifest.shards_digest:
         raise ManifestError(
             "the list of shards is not the one that the manifest was written with",
             where=str(shards_path),

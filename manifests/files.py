@@ -85,7 +85,7 @@ def atomic_path(path: StrPath) -> Iterator[Path]:
     temporary = temporary_path(path)
     with _explain_full_disk(path), _removed_on_error(temporary):
         yield temporary
-        _fsync_file(temporary)
+        fsync_file(temporary)
         os.replace(temporary, path)
         fsync_directory(path.parent)
 
@@ -104,7 +104,7 @@ def atomic_directory(path: StrPath) -> Iterator[Path]:
         yield temporary
         for folder, _, names in os.walk(temporary):
             for name in names:
-                _fsync_file(Path(folder) / name)
+                fsync_file(Path(folder) / name)
             fsync_directory(folder)
         try:
             os.rename(temporary, path)
@@ -130,11 +130,20 @@ def link_or_copy(source: StrPath, target: StrPath) -> None:
             if error.errno not in _LINK_IMPOSSIBLE:
                 raise
             shutil.copyfile(source, temporary)
-            _fsync_file(temporary)
+            fsync_file(temporary)
         os.replace(temporary, target)
         # POSIX: renaming one link of a file onto another link of the same file does nothing at all.
         temporary.unlink(missing_ok=True)
         fsync_directory(target.parent)
+
+
+def fsync_file(path: StrPath) -> None:
+    """Make the content of a file durable."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def fsync_directory(path: StrPath) -> None:
@@ -175,14 +184,6 @@ def _write_all(descriptor: int, data: memoryview, path: Path) -> None:
         if count <= 0:
             raise OSError(errno.EIO, f"short write: {position} of {len(data)} bytes", str(path))
         position += count
-
-
-def _fsync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

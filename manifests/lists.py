@@ -114,7 +114,11 @@ def _write_records(path: StrPath, records: Sequence[Record], model: type[Record]
 
 def _read_records(path: StrPath, model: type[R]) -> list[R]:
     records = []
-    for row, values in enumerate(read_table(path, _schema(model)).to_pylist()):
+    try:
+        rows = read_table(path, _schema(model)).to_pylist()
+    except UnicodeDecodeError as error:
+        raise TableError(f"a text in the file is damaged: {error}", where=str(path)) from error
+    for row, values in enumerate(rows):
         try:
             records.append(model.model_validate(values))
         except ValidationError as error:

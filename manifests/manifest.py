@@ -8,6 +8,7 @@ not open shards: `corpus.py` does.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -243,8 +244,8 @@ def write_manifest(path: StrPath, manifest: Manifest) -> Manifest:
 def manifest_path(path: StrPath) -> Path:
     """Return the path of the manifest itself, given it or its folder. Raises ManifestError."""
     given = Path(path)
-    file = given / MANIFEST_NAME if given.is_dir() else given
-    if not file.is_file():
+    file = given / MANIFEST_NAME if os.path.isdir(given) else given
+    if not os.path.isfile(file):
         raise ManifestError(
             "there is no manifest here",
             where=str(file),
@@ -275,7 +276,10 @@ def read_manifest_json(path: StrPath) -> Json:
     try:
         text = Path(path).read_bytes().decode("utf-8")
         data = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
-    except ValueError as error:
+        _text(data)  # 1e400 and "\ud800" can be read but not written, so they could have no digest
+    except OSError as error:
+        raise ManifestError(f"the manifest cannot be read: {error.strerror}", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
         raise ManifestError(f"the manifest is not valid JSON: {error}", where=str(path)) from error
     if not isinstance(data, dict) or data.get("format") != "headrace-manifest":
         raise ManifestError(
@@ -310,7 +314,7 @@ def parse_manifest(
         ) from error
 
 
-def _text(data: Json) -> bytes:
+def _text(data: Any) -> bytes:
     return (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 

@@ -7,6 +7,7 @@ shard; this module at the manifest, the side files, what is missing, what is too
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -107,7 +108,7 @@ def verify(
         shards=len(shards),
         documents=sum(shard.documents for shard in shards),
         tokens=sum(shard.tokens for shard in shards),
-        files=1 + sum(path.is_file() for path in side_files) + sum(check.files for check in checks),
+        files=1 + sum(map(os.path.isfile, side_files)) + sum(check.files for check in checks),
         bytes=sum(map(_size_bytes, [file, *side_files])) + sum(check.bytes for check in checks),
         problems=tuple(problems),
         warnings=tuple(_extra_files(folder, shards)) if manifest else (),
@@ -235,7 +236,8 @@ def _extra_files(folder: Path, shards: Sequence[Shard]) -> list[Problem]:
     listed = {path for shard in shards for path in shard_files(folder, shard)}
     warnings = []
     for place in sorted({folder} | {path.parent for path in listed}):
-        for path in sorted(place.iterdir()) if place.is_dir() else ():
+        # A folder that cannot be listed has been reported, file by file.
+        for path in sorted(place.iterdir()) if os.access(place, os.R_OK | os.X_OK) and place.is_dir() else ():
             name = path.relative_to(folder).as_posix()
             if is_temporary(path):
                 warnings.append(Problem(name, None, None, "unfinished work of a run that was stopped"))
@@ -245,7 +247,8 @@ def _extra_files(folder: Path, shards: Sequence[Shard]) -> list[Problem]:
 
 
 def _size_bytes(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
+    # Not Path.is_file, which raises where a folder may not be searched.
+    return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
 class _Meter:

@@ -92,6 +92,9 @@ def test_another_list_of_shards(folder: Path) -> None:
     (folder / "shards.parquet").unlink()
     with pytest.raises(ManifestError, match="the list of shards is missing"):
         open_corpus(folder)
+    (folder / "shards.parquet").symlink_to("shards.parquet")
+    with pytest.raises(ManifestError, match="the list of shards cannot be read: Too many levels"):
+        open_corpus(folder)
 
 
 def test_a_forged_list_of_shards(folder: Path) -> None:

@@ -130,6 +130,9 @@ def test_white_space_is_not(data: Json, tmp_path: Path) -> None:
         ('{"format": "headrace-manifest", "a": 1, "a": 2}', "duplicate key 'a'"),
         ('{"format": "headrace-manifest", "a": NaN}', "NaN is not a number of JSON"),
         ('{"format": "headrace-manifest", "a": -Infinity}', "-Infinity is not a number of JSON"),
+        ('{"format": "headrace-manifest", "a": 1e400}', "not valid JSON"),
+        ('{"format": "headrace-manifest", "a": "\\ud800"}', "not valid JSON"),
+        ('{"format": "headrace-manifest", "a": ' + "[" * 1_000_000, "not valid JSON"),
         ("[]", "not a manifest"),
         ('{"format": "other"}', "not a manifest"),
         ('{"format": "headrace-manifest"}', "format version None, which never was"),
@@ -149,6 +152,17 @@ def test_what_is_no_manifest(text: str, what: str, tmp_path: Path) -> None:
 def test_not_utf8(tmp_path: Path) -> None:
     (tmp_path / "m.json").write_bytes(b'{"format": "\xff"}')
     with pytest.raises(ManifestError, match="not valid JSON"):
+        load_manifest(tmp_path / "m.json")
+
+
+def test_not_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.json").write_text("{}")
+
+    def refuse(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(ManifestError, match="the manifest cannot be read: Permission denied"):
         load_manifest(tmp_path / "m.json")
 
 
@@ -371,6 +385,15 @@ def test_rows_are_checked(folder: Path, tmp_path: Path) -> None:
         read_shard_list(tmp_path / "s")
     with pytest.raises(TableError, match="the file has the wrong columns"):
         read_input_list(tmp_path / "s")
+
+
+def test_a_list_with_a_damaged_text(folder: Path, tmp_path: Path) -> None:
+    """Parquet does not check that its texts are UTF-8."""
+    data = (folder / "inputs.parquet").read_bytes()
+    assert data.count(b"a.txt") > 1
+    (tmp_path / "i").write_bytes(data.replace(b"a.txt", b"a\xfftxt"))
+    with pytest.raises(TableError, match="a text in the file is damaged"):
+        read_input_list(tmp_path / "i")
 
 
 def test_schema_names_are_pinned() -> None:

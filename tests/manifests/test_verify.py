@@ -241,6 +241,28 @@ def test_a_broken_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_an_index_that_may_not_be_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(prefix: Path) -> object:
+        raise PermissionError(13, "Permission denied", f"{prefix}.idx")
+
+    monkeypatch.setattr(check_module, "ShardReader", refuse)
+    problems = [str(problem) for problem in verify(folder, quick=True).problems]
+    assert problems[0] == "code/train-00000.idx: the file cannot be read: Permission denied"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+@pytest.mark.parametrize("quick", [False, True])
+def test_a_folder_that_may_not_be_searched(quick: bool, folder: Path) -> None:
+    (folder / "prose").chmod(0)
+    try:
+        report = verify(folder, quick=quick)
+    finally:
+        (folder / "prose").chmod(0o755)
+    assert {problem.file for problem in report.problems} == {
+        f"prose/train-00000{suffix}" for suffix in SUFFIXES
+    }
+
+
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_the_report_does_not_depend_on_workers(workers: int, folder: Path) -> None:
     flip(folder / "prose/train-00000.bin", 3)
@@ -359,8 +381,10 @@ def test_unsealed(folder: Path) -> None:
     assert not verify(folder, quick=True).ok
 
 
-def test_a_manifest_that_cannot_be_read(folder: Path) -> None:
-    (folder / "manifest.json").write_text("{")
+@pytest.mark.parametrize("number", ["1e400", '"\\ud800"', "[" * 1_000_000], ids=["huge", "half", "deep"])
+def test_a_manifest_that_cannot_be_read(number: str, folder: Path) -> None:
+    path = folder / "manifest.json"
+    path.write_text(path.read_text().replace('"min_score": 0.65', f'"min_score": {number}'))
     report = verify(folder)
     assert [problem.file for problem in report.problems] == ["manifest.json"]
     assert (report.corpus, report.shards) == ("", 0)
