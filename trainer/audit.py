@@ -4,14 +4,15 @@
     audit(run_dir)                   reads data.json and ledger.jsonl, opens the manifests named in data.json
 
 `recompute.py` makes what is expected, by a route that shares little with the trainer, down to a digest of the
-tokens read back from the shards. No torch is imported, and nothing is written. Moved corpora: `corpora` gives
-their new places.
+tokens read back from the shards; the lines that the newest checkpoint counts must be there. No torch is
+imported, and nothing is written. Moved corpora: `corpora` gives their new places.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,17 @@ from typing import Any
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
 from manifests.files import write_atomic
+from manifests.fingerprint import canonical_json
+from trainer.checkpoint_meta import CheckpointError, read_meta, step_name, steps_in
 from trainer.data.plan_facts import plan_from_facts
 from trainer.data.rows import RowPlan
 from trainer.data.targets import CLASSES
-from trainer.ledger import COLUMNS, LedgerError, effective_lines, iterate_ledger
+from trainer.ledger import COLUMNS, START, LedgerError, LedgerPosition, effective_lines, iterate_ledger
 from trainer.recompute import Recomputation
 
 DATA_PLAN = "data.json"
 LEDGER = "ledger.jsonl"
+CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ def read_data_plan(run_dir: Path) -> dict[str, Any]:
         unedited = plan_from_facts(facts).facts()["fingerprints"] == facts["fingerprints"]
     except UserError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise UserError(f"the data plan is damaged: {error!r}", where=str(path)) from error
     if not unedited:
         raise UserError("the data plan was edited: its fingerprints do not fit it", where=str(path))
@@ -149,6 +153,7 @@ def audit(
     """
     facts = read_data_plan(run_dir)
     path = run_dir / LEDGER
+    counted = _counted_by_checkpoint(run_dir)  # before the ledger, which may be growing
     if not path.is_file():
         raise UserError("the run has no ledger", where=str(path))
     opened, mismatch = _open_corpora(facts, corpora)
@@ -157,7 +162,6 @@ def audit(
     steps = rows = rewinds = 0
     if mismatch is None:
         try:
-            rewinds = sum(1 for record, _ in iterate_ledger(path) if record.get("event") == "rewind")
             for line, expected in zip(effective_lines(path), recomputation.steps(), strict=False):
                 mismatch = _compare(expected, line)
                 if mismatch is not None:
@@ -170,7 +174,10 @@ def audit(
                     progress(steps, facts["steps"])
         except LedgerError as error:
             text = str(error).replace("\n", ", ")
-            mismatch = Mismatch(None, "the ledger", "an unbroken chain of lines", text)
+            mismatch = Mismatch(steps + 1, "the ledger", "an unbroken chain of lines", text)
+        rewinds, missing = _survey(path, counted)
+        if mismatch is None and missing is not None:
+            mismatch = Mismatch(steps + 1, "the ledger", *missing)
     return AuditReport(
         run_dir=str(run_dir),
         steps=steps,
@@ -178,6 +185,39 @@ def audit(
         rewinds=rewinds,
         sources=_source_audits(facts, recomputation, found),
         mismatch=mismatch,
+    )
+
+
+def _counted_by_checkpoint(run_dir: Path) -> tuple[str, LedgerPosition] | None:
+    """The newest checkpoint that can be read, by name, and how much of the ledger it counts."""
+    folder = run_dir / CHECKPOINTS
+    for step in reversed(steps_in(folder)):
+        try:
+            return step_name(step), LedgerPosition(**read_meta(folder / step_name(step)).facts["ledger"])
+        except (CheckpointError, KeyError, TypeError):
+            continue
+    return None
+
+
+def _same_line(left: LedgerPosition, right: LedgerPosition) -> bool:
+    return (left.lines, left.chain) == (right.lines, right.chain)
+
+
+def _survey(path: Path, counted: tuple[str, LedgerPosition] | None) -> tuple[int, tuple[str, str] | None]:
+    """Rewinds in the ledger; if it lacks what a checkpoint counts, what was expected and what there is."""
+    rewinds = 0
+    end = START
+    reached = counted is None or counted[1].lines == 0
+    with suppress(LedgerError):
+        for record, end in iterate_ledger(path):
+            rewinds += record.get("event") == "rewind"
+            reached = reached or (counted is not None and _same_line(end, counted[1]))
+    if reached or counted is None:
+        return rewinds, None
+    name, position = counted
+    return rewinds, (
+        f"line {position.lines} with the chain {position.chain}, which {name} counts",
+        f"{end.lines} lines, the last with the chain {end.chain}",
     )
 
 
@@ -206,10 +246,12 @@ def _compare(expected: Mapping[str, Any], line: Mapping[str, Any]) -> Mismatch |
     for name in ("step", "row", "rows"):
         if line.get(name) != expected[name]:
             return Mismatch(step, name, expected[name], line.get(name))
-    counted = line.get("sources", {})
+    counted = line.get("sources")
+    if not isinstance(counted, dict):
+        return Mismatch(step, "sources", expected["sources"], counted)
     for source in sorted({*expected["sources"], *counted}):
         wanted, found = expected["sources"].get(source), counted.get(source)
-        if wanted is None or found is None:
+        if wanted is None or not isinstance(found, dict):
             return Mismatch(step, f"rows of {source}", wanted or 0, found or 0)
         for column in COLUMNS:
             if wanted[column] != found.get(column):
@@ -220,6 +262,9 @@ def _compare(expected: Mapping[str, Any], line: Mapping[str, Any]) -> Mismatch |
     ):
         if line.get(name) != expected[name]:
             return Mismatch(step, what, expected[name], line.get(name))
+    proven = {name: value for name, value in line.items() if name not in ("chain", "outside")}
+    if canonical_json(proven) != canonical_json(dict(expected)):  # a field too many, or 8.0 for 8
+        return Mismatch(step, "the line", expected, proven)
     return None
 
 

@@ -9,8 +9,8 @@ at any moment leaves the earlier checkpoints as they were and at most a folder w
 An existing checkpoint is never written into. Reading verifies every digest first and never unpickles code
 (`weights_only`).
 
-This file knows bytes and names. What a run does with them (which to resume, what may have changed) is in
-`start.py`.
+This file knows bytes; names and meta.json are in `checkpoint_meta.py`. What a run does with them (which to
+resume, what may have changed) is in `start.py`.
 """
 
 from __future__ import annotations
@@ -26,24 +26,33 @@ from typing import IO, Any, BinaryIO, cast
 import torch
 import xxhash
 
-from manifests.errors import UserError
 from manifests.files import TEMPORARY_PREFIX, check_free_space, fsync_directory, temporary_path, write_atomic
 from manifests.fingerprint import digest_value
+from trainer.checkpoint_meta import (
+    FORMAT,
+    FORMAT_VERSION,
+    META,
+    CheckpointError,
+    FileEntry,
+    read_meta,
+    step_name,
+    steps_in,
+)
 
-FORMAT, FORMAT_VERSION = "headrace-checkpoint", 1
-STEP_PREFIX, DAMAGED_PREFIX, LATEST, META = "step-", "damaged-", "LATEST", "meta.json"
+__all__ = [
+    "LATEST",
+    "Checkpoint",
+    "CheckpointError",
+    "newest_verified",
+    "save",
+    "step_name",
+    "steps_in",
+    "sweep",
+    "verify",
+]
+
+DAMAGED_PREFIX, LATEST = "damaged-", "LATEST"
 READ_BYTES = 8 << 20
-
-
-class CheckpointError(UserError):
-    """A checkpoint that is not what its meta.json says."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    name: str
-    size_bytes: int
-    digest: str  # "xxh3-128:<32 hex>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +64,15 @@ class Checkpoint:
     facts: dict[str, Any]
 
     def load(self, name: str, device: torch.device) -> Any:
-        """Tensors of one part ("weights", "optimizer") on `device`."""
-        return torch.load(self.path / f"{name}.pt", map_location=device, weights_only=True, mmap=False)
+        """Tensors of one part ("weights", "optimizer") on `device`. Raises CheckpointError."""
+        path = self.path / f"{name}.pt"
+        try:
+            return torch.load(path, map_location=device, weights_only=True, mmap=False)
+        except Exception as error:  # torch refuses pickled code with an exception of pickle's own
+            said = (str(error).splitlines() or [""])[0][:200]
+            raise CheckpointError(
+                f"file does not load ({type(error).__name__}: {said})", where=str(path)
+            ) from error
 
 
 class HashingWriter:
@@ -64,29 +80,22 @@ class HashingWriter:
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.hash, self.size_bytes = stream, xxhash.xxh3_128(), 0
+        self.failure: OSError | None = None
 
     def write(self, data: bytes | memoryview) -> int:
         self.hash.update(data)
         self.size_bytes += len(data)
-        return self.stream.write(data)
+        try:
+            return self.stream.write(data)
+        except OSError as error:
+            self.failure = error
+            raise
 
     def flush(self) -> None:
         self.stream.flush()
 
     def entry(self, name: str) -> FileEntry:
         return FileEntry(name, self.size_bytes, f"xxh3-128:{self.hash.hexdigest()}")
-
-
-def step_name(step: int) -> str:
-    return f"{STEP_PREFIX}{step:08d}"
-
-
-def steps_in(folder: Path) -> list[int]:
-    """Steps that have a named checkpoint, ascending; whether they verify is another question."""
-    if not folder.is_dir():
-        return []
-    names = [path.name.removeprefix(STEP_PREFIX) for path in folder.glob(f"{STEP_PREFIX}*") if path.is_dir()]
-    return sorted(int(name) for name in names if name.isdigit())
 
 
 def save(folder: Path, step: int, parts: Mapping[str, Any], facts: Mapping[str, Any], *, keep: int) -> Path:
@@ -130,7 +139,12 @@ def write_part(path: Path, part: Any) -> FileEntry:
     """
     with open(path, "xb") as stream:
         writer = HashingWriter(stream)
-        torch.save(part, cast(IO[bytes], writer))
+        try:
+            torch.save(part, cast(IO[bytes], writer))
+        except RuntimeError:
+            if writer.failure is not None:  # torch says at which byte it stood, and not that the disk is full
+                raise writer.failure from None
+            raise
         stream.flush()
         os.fsync(stream.fileno())
         os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -148,6 +162,8 @@ def check_file(path: Path, entry: FileEntry) -> None:
                 size_bytes += len(block)
     except FileNotFoundError as error:
         raise CheckpointError("file is missing", where=str(path)) from error
+    except OSError as error:
+        raise CheckpointError(f"file cannot be read: {error.strerror}", where=str(path)) from error
     if size_bytes != entry.size_bytes:
         raise CheckpointError(f"file holds {size_bytes:,} bytes, not {entry.size_bytes:,}", where=str(path))
     if f"xxh3-128:{seen.hexdigest()}" != entry.digest:
@@ -156,23 +172,10 @@ def check_file(path: Path, entry: FileEntry) -> None:
 
 def verify(path: Path) -> Checkpoint:
     """Read a checkpoint's meta.json and every byte of its files; raises CheckpointError on any difference."""
-    try:
-        meta = json.loads((path / META).read_bytes())
-        digest = meta.pop("digest")
-        step, facts, files = meta["step"], meta["facts"], [FileEntry(**entry) for entry in meta["files"]]
-    except FileNotFoundError as error:
-        raise CheckpointError("meta.json is missing", where=str(path)) from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"meta.json cannot be read ({error})", where=str(path / META)) from error
-    if digest_value(meta) != digest:
-        raise CheckpointError("meta.json is damaged: it does not have its own digest", where=str(path / META))
-    if meta["format"] != FORMAT or meta["format_version"] != FORMAT_VERSION:
-        raise CheckpointError(
-            f"unknown format {meta['format']} {meta['format_version']}", where=str(path / META)
-        )
-    for entry in files:
+    meta = read_meta(path)
+    for entry in meta.files:
         check_file(path / entry.name, entry)
-    return Checkpoint(path, step, facts)
+    return Checkpoint(path, meta.step, meta.facts)
 
 
 def newest_verified(folder: Path, warn: Callable[[str], None]) -> Checkpoint | None:

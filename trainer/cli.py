@@ -7,6 +7,7 @@ failed, 2 user error.
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 import os
 import shlex
@@ -148,3 +149,10 @@ def main() -> None:
         fail(str(error), 2)
     except RunError as error:
         fail(str(error), 1)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        fail(
+            "the disk is full\n\nhint: free some space; the same command goes on from the newest checkpoint",
+            2,
+        )

@@ -17,7 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from manifests.strict import parse
 from trainer.data.schedule import BatchSchedule, DataSpec, PhaseSpec
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, lt=2**31)]  # products of two stay whole numbers of 64 bits
+Weight = Annotated[float, Field(gt=0, le=1e15, allow_inf_nan=False)]
 MAX_EPOCHS = 4.0
 """How often a source may repeat where the config sets no limit: repeated tokens teach less and less."""
 PHASE_START = re.compile(r"^(\d+|\d+ (rows|steps)|\d+(\.\d+)?[kMGT]? tokens)$")
@@ -32,7 +33,7 @@ class PhaseConfig(Strict):
 
     start: int | str = 0
     sequence_length: Count
-    weights: Annotated[dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]], Field(min_length=1)]
+    weights: Annotated[dict[str, Weight], Field(min_length=1)]
 
     @field_validator("start")
     @classmethod

@@ -11,30 +11,33 @@ without a row in the step are left out. `epoch_sum` adds up the epoch numbers (f
 `chain` is BLAKE2b-128 of the chain before and the canonical JSON of the line without `chain` and `outside`,
 so an edited or missing line shows. A resume that goes back appends
     {"event": "rewind", "steps": 30, "lines": 7, "torn_bytes": 0, "chain": ...}
-and keeps the 7 lines that no longer count. A line is complete when its newline is on the disk; an unclean
-kill may leave a torn last line, which is cut off on resume, as no checkpoint counts it.
+and keeps the 7 lines that no longer count: what counts is what counted before them, 30 steps. A line is
+complete when its newline is on the disk; an unclean kill may leave a torn last line, which is cut off on
+resume, as no checkpoint counts it.
 
 The file is held by one process (data-parallel rank 0). `audit.py` proves it against the manifests.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from manifests.errors import UserError
 from manifests.files import fsync_directory
-from manifests.fingerprint import canonical_json
+from manifests.fingerprint import UnstableValue, canonical_json
 from trainer.counts import COLUMNS, StepCounts, count_batch, step_record, zero_counts
 from trainer.data.rows import RowPlan
 
 __all__ = [
     "COLUMNS",
+    "START",
     "Ledger",
     "LedgerError",
     "LedgerPosition",
@@ -81,12 +84,13 @@ def iterate_ledger(path: Path) -> Iterator[tuple[dict[str, Any], LedgerPosition]
     position = START
     with open(path, "rb") as stream:
         for line in stream:
-            record = _parse(line)
-            if record is None:
-                if stream.read(1):
+            parsed = _parse(line, position.chain)
+            if parsed is None:
+                # A line without its newline is the last: the trainer may be writing its rest just now.
+                if line.endswith(b"\n") and stream.read(1):
                     raise LedgerError("a line is damaged", where=f"{path}:{position.lines + 1}")
                 return
-            chain = chain_digest(position.chain, record)
+            record, chain = parsed
             if record.get("chain") != chain:
                 raise LedgerError(
                     f"the chain is broken: {record.get('chain')} instead of {chain}, so a line was edited, "
@@ -103,22 +107,56 @@ def read_ledger(path: Path) -> list[dict[str, Any]]:
 
 
 def effective_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of steps that count, without those that a rewind took back. Memory: one number a step."""
-    kept: list[int] = []  # number of the line of each step that counts, in the order of the steps
-    for number, (record, _) in enumerate(iterate_ledger(path)):
-        if record.get("event") == "rewind":
-            del kept[record["steps"] :]
-        elif record.get("step") == len(kept) + 1:
-            kept.append(number)
-        else:
-            raise LedgerError(
-                f"step {len(kept) + 1} should come next, not {record.get('step')}",
-                where=f"{path}:{number + 1}",
-            )
-    wanted = set(kept)
-    for number, (record, _) in enumerate(iterate_ledger(path)):
-        if number in wanted:
-            yield record
+    """The records of steps that count, without those that a rewind took back. Memory: a few numbers a line.
+
+    A LedgerError comes after the steps that count by the lines before the wrong one.
+    """
+    states = [_State(0, -1, 0)]
+    failure: LedgerError | None = None
+    try:
+        for number, (record, _) in enumerate(iterate_ledger(path)):
+            states.append(_next_state(states, record, f"{path}:{number + 1}"))
+    except LedgerError as error:
+        failure = error
+    wanted = set()
+    state = states[-1]
+    while state.steps:
+        wanted.add(state.line)
+        state = states[state.before]
+    if wanted:
+        for number, (record, _) in enumerate(iterate_ledger(path)):
+            if number in wanted:
+                yield record
+            if number == states[-1].line:
+                break
+    if failure is not None:
+        raise failure
+
+
+class _State(NamedTuple):
+    """What counts after a line: `steps` steps, the last in `line`, the rest as it was after `before` lines.
+
+    A rewind goes back to an earlier state, which need not be one that led to the last: a newer checkpoint
+    that can be read again takes the run back to lines that an older one had put aside.
+    """
+
+    steps: int
+    line: int  # from 0; -1 without a step
+    before: int
+
+
+def _next_state(states: Sequence[_State], record: Mapping[str, Any], where: str) -> _State:
+    """The state after a record, given those after 0, 1, 2, ... lines. Raises LedgerError."""
+    steps = states[-1].steps
+    if record.get("event") == "rewind":
+        lines = record.get("lines")
+        back = len(states) - 1 - lines if isinstance(lines, int) else -1
+        if 0 <= back < len(states) and states[back].steps == record.get("steps"):
+            return states[back]
+        raise LedgerError("a rewind leads to no state that the ledger had", where=where)
+    if record.get("step") == steps + 1:
+        return _State(steps + 1, len(states) - 1, len(states) - 1)
+    raise LedgerError(f"step {steps + 1} should come next, not {record.get('step')}", where=where)
 
 
 class Ledger:
@@ -204,17 +242,19 @@ class Ledger:
         line = json.dumps(whole, separators=(",", ":")).encode() + b"\n"
         written = os.write(self._file, line)
         if written != len(line):
-            raise OSError(f"only {written} of {len(line)} bytes of a line were written to {self.path}")
+            what = f"only {written} of {len(line)} bytes of a line were written"
+            raise OSError(errno.ENOSPC, what, str(self.path))
         os.fsync(self._file)
         self._position = LedgerPosition(self._position.lines + 1, self._position.bytes + len(line), chain)
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
-    """The record of a complete line, else None."""
+def _parse(line: bytes, chain_before: str) -> tuple[dict[str, Any], str] | None:
+    """The record of a complete line and the chain after it, else None."""
     if not line.endswith(b"\n"):
         return None
     try:
         record = json.loads(line)
-    except ValueError:
+        # 1e400 and NaN can be read, but no line was ever written with them, and they have no digest.
+        return (record, chain_digest(chain_before, record)) if isinstance(record, dict) else None
+    except (ValueError, RecursionError, UnstableValue):
         return None
-    return record if isinstance(record, dict) else None

@@ -61,7 +61,11 @@ def open_run_folder(path: Path, *, fresh: bool) -> RunFolder:
     """
     if path.exists() and not path.is_dir():
         raise UserError("run is not a folder", where=str(path))
-    entries = path.iterdir() if path.is_dir() else ()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        entries = list(path.iterdir())
+    except OSError as error:
+        raise _unusable(path, error) from error
     held = sorted(entry.name for entry in entries if entry.name != "lock" and not is_temporary(entry))
     if held and fresh:
         raise UserError(
@@ -75,13 +79,23 @@ def open_run_folder(path: Path, *, fresh: bool) -> RunFolder:
             where=str(path),
             hint="choose another folder with --set run=PATH",
         )
-    path.mkdir(parents=True, exist_ok=True)
     return RunFolder(path)
+
+
+def _unusable(path: Path, error: OSError) -> UserError:
+    return UserError(
+        f"the run folder cannot be used: {error.strerror}",
+        where=str(path),
+        hint="choose another folder with --set run=PATH",
+    )
 
 
 def lock(folder: RunFolder) -> BinaryIO:
     """Hold the run for this process; the system lets go when the process ends, however it ends."""
-    stream = open(folder.path / "lock", "ab")  # noqa: SIM115 - held until the run is over
+    try:
+        stream = open(folder.path / "lock", "ab")  # noqa: SIM115 - held until the run is over
+    except OSError as error:
+        raise _unusable(folder.path, error) from error
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -101,9 +115,8 @@ def attempt_path(folder: RunFolder, attempt: int) -> Path:
 def start_attempt(folder: RunFolder, facts: dict[str, Any]) -> int:
     """Create attempts/attempt-N exclusively, N one more than the last, and describe the start in it."""
     folder.attempts.mkdir(exist_ok=True)
-    attempt = 1 + max(
-        (int(path.name.removeprefix("attempt-")) for path in folder.attempts.glob("attempt-*")), default=0
-    )
+    names = (path.name.removeprefix("attempt-") for path in folder.attempts.glob("attempt-*"))
+    attempt = 1 + max((int(name) for name in names if name.isdecimal()), default=0)
     try:
         attempt_path(folder, attempt).mkdir()
     except FileExistsError as error:

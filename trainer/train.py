@@ -143,7 +143,7 @@ def build_and_run(
     names = [source.name for source in plan.sources]
     return RunResult(
         run=str(config.run),
-        reason="signal" if outcome.stopped else "done" if outcome.step == config.steps else "until",
+        reason="signal" if outcome.stopped else "done" if outcome.step >= config.steps else "until",
         first_step=first_step,
         step=outcome.step,
         total_steps=config.steps,
@@ -217,4 +217,4 @@ def agree_on_start(world: World, writer: RunWriter | None) -> Checkpoint | None:
 def trained_before(plan: RowPlan, found: Checkpoint | None) -> np.ndarray:
     """Trained targets of each source before this start, int64 [K]."""
     before = {} if found is None else found.facts["trained"]
-    return np.array([before.get(source.name, 0) for source in plan.sources], dtype=np.int64)
+    return np.array([before.get(source.key_name, 0) for source in plan.sources], dtype=np.int64)

@@ -92,7 +92,7 @@ class RunWriter:
             return
         parts = {"weights": model_state(model), "optimizer": optimizer_state(model, optimizer)}
         data, config = self.plan.facts(), self.config.model_dump(mode="json")
-        names = [source.name for source in self.plan.sources]
+        names = [source.key_name for source in self.plan.sources]  # a config may call them otherwise later
         facts = {
             "next_row": self.plan.first_row(step),
             "seed": self.config.seed,

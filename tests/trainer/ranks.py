@@ -54,11 +54,16 @@ def one_rank(rank: int, world_size: int, port: int, config: TrainConfig, fault: 
     if rank == world_size - 1:
         break_something(fault)
         config = config.model_copy(update={"seed": config.seed + (fault == "odd")})
+    # The newline is part of the text: unbuffered, print writes it apart, and lines of two ranks mix.
     try:
         result = train(config, workers=1, narrator=Listener())
-        print(f"{rank}: {None if result is None else (result.reason, result.step, result.loss)}", flush=True)
+        print(
+            f"{rank}: {None if result is None else (result.reason, result.step, result.loss)}\n",
+            end="",
+            flush=True,
+        )
     except (OSError, RunError) as error:
-        print(f"{rank}: {type(error).__name__}: {error}", flush=True)
+        print(f"{rank}: {type(error).__name__}: {error}\n", end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,13 @@ import pytest
 
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
+from manifests.fingerprint import digest_value
 from tests.trainer.feeding import WEIGHTS, Batch, feed, make_plan, make_run, make_tiny_corpus
 from trainer.audit import audit, write_data_plan
+from trainer.checkpoint_meta import FORMAT, FORMAT_VERSION, step_name
 from trainer.data.rows import RowPlan
 from trainer.data.schedule import BatchSchedule, PhaseSpec
-from trainer.ledger import Ledger, LedgerPosition, chain_digest
+from trainer.ledger import Ledger, LedgerPosition, chain_digest, iterate_ledger
 from trainer.recompute import Recomputation
 
 
@@ -156,15 +160,13 @@ def test_a_forged_line_with_a_right_chain_is_found(tmp_path: Path, corpus: Corpu
     """The chain alone proves nothing to one who can recompute it; the manifests do."""
     run = make_run(tmp_path / "run", corpus, plan)
     path = run / "ledger.jsonl"
-    chain, lines = "0" * 32, []
-    for line in path.read_text().splitlines():
-        record = json.loads(line)
-        if record["step"] == 5:
-            source = record["sources"]["tiny/code"]
+
+    def one_more(line: dict[str, Any]) -> None:
+        if line["step"] == 5:
+            source = line["sources"]["tiny/code"]
             source["trained"], source["masked"] = source["trained"] + 1, source["masked"] - 1
-        chain = record["chain"] = chain_digest(chain, record)
-        lines.append(json.dumps(record) + "\n")
-    path.write_text("".join(lines))
+
+    rechained(path, one_more)
     report = audit(run)
     assert report.mismatch is not None and report.mismatch.step == 5
     assert report.mismatch.what == "trained of tiny/code"
@@ -175,8 +177,88 @@ def test_an_edited_line_breaks_the_chain(tmp_path: Path, corpus: Corpus, plan: R
     path = run / "ledger.jsonl"
     path.write_text(path.read_text().replace('"row":14', '"row":15'))
     report = audit(run)
-    assert not report.ok and report.mismatch is not None and report.mismatch.step is None
+    assert not report.ok and report.mismatch is not None
+    assert (report.steps, report.mismatch.step) == (2, 3)
     assert "chain is broken" in report.mismatch.found
+
+
+def test_every_edited_number_is_found_at_its_step(tmp_path: Path, corpus: Corpus, plan: RowPlan) -> None:
+    run = make_run(tmp_path / "run", corpus, plan, 4)
+    path = run / "ledger.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    numbers = [match.span(1) for match in re.finditer(r'":"?([0-9a-f]+)', lines[2].partition('"outside"')[0])]
+    assert len(numbers) > 20
+    for start, end in numbers:
+        was = lines[2][start:end]
+        for new in ("7" if was[0] != "7" else "3", f"{was[0]}e400", f"0{was[0]}"):
+            edited = lines[2][:start] + new + lines[2][start + 1 :]
+            path.write_text("".join([*lines[:2], edited, lines[3]]))
+            report = audit(run)
+            assert report.mismatch is not None and (report.steps, report.mismatch.step) == (2, 3), edited
+
+
+def rechained(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    """Rewrite a ledger with every record changed, as one would who knows how the chain is made."""
+    chain, lines = "0" * 32, []
+    for line in path.read_text().splitlines():
+        record = json.loads(line)
+        change(record)
+        chain = record["chain"] = chain_digest(chain, record)
+        lines.append(json.dumps(record) + "\n")
+    path.write_text("".join(lines))
+
+
+FORGERIES: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "no sources": lambda line: line.pop("sources"),
+    "a list of sources": lambda line: line.update(sources=[*line["sources"]]),
+    "a number for counts": lambda line: line["sources"].update(dict.fromkeys(line["sources"], 3)),
+    "a column too many": lambda line: line["sources"]["tiny/code"].update(more=1),
+    "a field too many": lambda line: line.update(more=1),
+    "another type": lambda line: line.update(rows=float(line["rows"])),
+    "a rewind to nowhere": lambda line: line.update(event="rewind", steps=1, lines=9),
+    "a rewind in words": lambda line: line.update(event="rewind", steps="1", lines="1"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_a_forged_shape_is_found(tmp_path: Path, corpus: Corpus, plan: RowPlan, forgery: str) -> None:
+    run = make_run(tmp_path / "run", corpus, plan, 4)
+    rechained(run / "ledger.jsonl", lambda line: FORGERIES[forgery](line) if line["step"] == 3 else None)
+    report = audit(run)
+    assert report.mismatch is not None and (report.steps, report.mismatch.step) == (2, 3)
+    json.dumps(report.to_dict())
+    assert report.lines()
+
+
+def checkpoint_of(run: Path, position: LedgerPosition, steps: int) -> None:
+    """A checkpoint as far as the audit reads it."""
+    meta: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION, "step": steps, "files": []}
+    meta["facts"] = {"ledger": asdict(position)}
+    meta["digest"] = digest_value(meta)
+    folder = run / "checkpoints" / step_name(steps)
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+
+def test_lines_that_a_checkpoint_counts_must_be_there(tmp_path: Path, corpus: Corpus, plan: RowPlan) -> None:
+    run = make_run(tmp_path / "run", corpus, plan, 6)
+    path = run / "ledger.jsonl"
+    positions = [position for _, position in iterate_ledger(path)]
+    checkpoint_of(run, positions[4], 5)
+    assert audit(run).ok
+    (run / "checkpoints" / "step-00000009").mkdir()  # one that cannot be read says nothing
+    whole = path.read_bytes()
+    for size_bytes, steps in (
+        (positions[4].bytes, 5),
+        (positions[3].bytes, 4),
+        (positions[4].bytes - 1, 4),
+        (0, 0),
+    ):
+        path.write_bytes(whole[:size_bytes])
+        report = audit(run)
+        assert report.steps == steps and report.ok == (steps == 5)
+        assert report.mismatch is None or report.mismatch.step == steps + 1
+        assert report.mismatch is None or "step-00000005" in report.mismatch.expected
 
 
 def test_a_changed_token_in_a_shard_is_found(tmp_path: Path) -> None:
@@ -195,6 +277,24 @@ def test_a_changed_token_in_a_shard_is_found(tmp_path: Path) -> None:
     assert report.mismatch is not None and report.mismatch.what.startswith("token_digest")
     touched = refs.take((refs.source == 0) & (refs.start <= at + 1) & (at + 1 < refs.start + refs.length))
     assert report.mismatch.step == int(plan.step_of(touched.row[:1])[0]) + 1
+
+
+def test_rewound_to_what_an_earlier_rewind_had_put_aside(
+    tmp_path: Path, corpus: Corpus, plan: RowPlan
+) -> None:
+    """A newer checkpoint could not be read for a while: the run went on from an older one, then from it."""
+    run = make_run(tmp_path / "run", corpus, plan, 6)
+    path = run / "ledger.jsonl"
+    positions = [position for _, position in iterate_ledger(path)]
+    ledger = Ledger.resume(path, positions[2], 3)
+    feed(plan, corpus, ledger, [3])
+    ledger.close()
+    ledger = Ledger.resume(path, positions[5], 6)
+    feed(plan, corpus, ledger, range(6, 9))
+    ledger.close()
+    report = audit(run)
+    assert report.ok, report.mismatch
+    assert (report.steps, report.rewinds) == (9, 2)
 
 
 def test_another_corpus_under_the_same_name_is_found(tmp_path: Path) -> None:
@@ -223,7 +323,9 @@ def test_what_is_no_run_is_refused(tmp_path: Path, corpus: Corpus, plan: RowPlan
     with pytest.raises(UserError, match="no ledger"):
         audit(tmp_path)
     whole = path.read_text()
-    for damaged in (whole[:-20], "[]", whole.replace('"phases"', '"pases"')):
+    damages = [whole[:-20], "[]", "[" * 100_000, whole.replace('"phases"', '"pases"')]
+    damages += [whole.replace('"sequence_length": 8', f'"sequence_length": {n}') for n in ("0", "1e400")]
+    for damaged in damages:
         path.write_text(damaged)
         with pytest.raises(UserError, match="damaged"):
             audit(tmp_path)

@@ -4,7 +4,10 @@ replaced.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -181,3 +184,77 @@ def test_a_kill_at_any_point_leaves_a_usable_checkpoint(tmp_path: Path) -> None:
             break
         points += 1
     assert points > 12, "the counter no longer sees the writes"
+
+
+@pytest.mark.parametrize("name", ["weights.pt", "meta.json"])
+def test_a_folder_in_place_of_a_file_is_no_reason_to_stop(tmp_path: Path, name: str) -> None:
+    for step in (10, 20):
+        save_step(tmp_path, step)
+    (tmp_path / "step-00000020" / name).unlink()
+    (tmp_path / "step-00000020" / name).mkdir()
+    said: list[str] = []
+    found = newest_verified(tmp_path, said.append)
+    assert found is not None and found.step == 10
+    assert "Is a directory" in said[0]
+
+
+@pytest.mark.parametrize("value", ["1e400", '"\\ud800"', "[" * 100_000], ids=["huge", "half", "deep"])
+def test_a_meta_that_can_have_no_digest_is_damaged(tmp_path: Path, value: str) -> None:
+    path = save_step(tmp_path, 10) / "meta.json"
+    path.write_text(path.read_text().replace('"next_row": 80', f'"next_row": {value}'))
+    with pytest.raises(CheckpointError, match=r"meta.json cannot be read"):
+        verify(path.parent)
+
+
+def test_a_copy_under_another_name_is_not_a_later_step(tmp_path: Path) -> None:
+    shutil.copytree(save_step(tmp_path, 10), tmp_path / "step-00000020")
+    said: list[str] = []
+    found = newest_verified(tmp_path, said.append)
+    assert found is not None and found.path.name == "step-00000010"
+    assert "the checkpoint of step 10 under another name" in said[0]
+
+
+def test_folders_of_other_people_are_left_alone(tmp_path: Path) -> None:
+    names = ["step-7", "step-00000005-old", "step-\u00b2", "step-x"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    for step in (6, 8):
+        save_step(tmp_path, step, keep=1)
+    assert steps_in(tmp_path) == [8]
+    assert all((tmp_path / name).is_dir() for name in names)
+
+
+class Payload:
+    """What a pickle that runs code looks like."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_payload_is_never_run(tmp_path: Path) -> None:
+    found = verify(save(tmp_path, 10, {"weights": {"a": Payload(tmp_path / "run")}}, {}, keep=1))
+    with pytest.raises(CheckpointError, match="does not load") as caught:
+        found.load("weights", CPU)
+    assert caught.value.where == str(found.path / "weights.pt")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch only says at which byte of the file it found itself."""
+    save_step(tmp_path, 10)
+
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            if self.tell() > 3000:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(data)
+
+    monkeypatch.setattr(checkpoint, "open", Full, raising=False)
+    with pytest.raises(OSError, match="No space left") as caught:
+        save_step(tmp_path, 20)
+    assert caught.value.errno == errno.ENOSPC
+    monkeypatch.undo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["LATEST", "step-00000010"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +112,25 @@ def test_user_errors_are_a_message_and_a_two(
     assert ended.code == 2
     assert ended.err.startswith("error: ") and said in ended.err
     assert ended.out == "" and "Traceback" not in ended.err
+
+
+def test_a_full_disk_is_a_message_and_costs_the_last_steps(
+    call: Any, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        """The last 200 bytes of the line of step 5 find no room."""
+        return honest(descriptor, data[:-200] if bytes(data[:9]) == b'{"step":5' else data)
+
+    monkeypatch.setattr(os, "write", full)
+    ended = call("run", config, "--json")
+    assert ended.code == 2 and ended.out == "" and "error: the disk is full" in ended.err
+    monkeypatch.undo()
+    assert call("audit", config.parent / "run").code == 0
+    again = call("run", config, "--json")
+    assert again.code == 0 and json.loads(again.out)["first_step"] == 3
+    assert call("audit", config.parent / "run").code == 0
 
 
 @pytest.mark.parametrize("verb", ["run", "plan", "audit"])

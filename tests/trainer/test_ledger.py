@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from manifests.corpus import Corpus
 from tests.trainer.feeding import feed, make_plan, make_tiny_corpus
+from trainer import ledger as ledger_module
 from trainer.data.rows import RowPlan
 from trainer.ledger import (
     Ledger,
@@ -150,6 +152,25 @@ def test_shorter_than_the_checkpoint_is_refused(tmp_path: Path, plan: RowPlan, c
         Ledger.resume(path, positions[5], 5)
 
 
+def test_a_line_that_is_being_written_is_not_there_yet(
+    tmp_path: Path, plan: RowPlan, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest of a last line may come between the read that found no newline and the next."""
+    path = tmp_path / "ledger.jsonl"
+    write(path, plan, corpus, 3)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    honest = ledger_module._parse
+
+    def slow(line: bytes, *before: Any) -> Any:
+        if not line.endswith(b"\n"):
+            path.write_bytes(whole)
+        return honest(line, *before)
+
+    monkeypatch.setattr(ledger_module, "_parse", slow)
+    assert len(read_ledger(path)) == 2
+
+
 def test_another_ledger_is_refused(tmp_path: Path, corpus: Corpus, plan: RowPlan) -> None:
     positions = write(tmp_path / "a", plan, corpus, 3)
     write(tmp_path / "b", make_plan(corpus, seed=6), corpus, 3)
@@ -169,6 +190,8 @@ def test_every_edit_of_an_integer_field_shows(tmp_path: Path, plan: RowPlan, cor
     damaged = [[lines[0], json.dumps(edit) + "\n", *lines[2:]] for edit in edits]
     damaged += [[lines[0], *lines[2:]], [lines[1], lines[0], *lines[2:]], [lines[0], lines[0], *lines[1:]]]
     damaged += [[lines[0], "{torn", "\n", *lines[2:]]]
+    for value in ("NaN", "1e400", '"\\ud800"', "[" * 100_000):
+        damaged.append([lines[0], lines[1].replace('"row":7', f'"row":{value}'), *lines[2:]])
     for text in damaged:
         path.write_text("".join(text))
         with pytest.raises(LedgerError) as caught:

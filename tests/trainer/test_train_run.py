@@ -385,3 +385,45 @@ def test_document_mask_counts_what_it_masks(tmp_path: Path) -> None:
     masked = sum(counts["masked"] for line in lines(config.run) for counts in line["sources"].values())
     assert masked > 0
     assert sum(result.tokens.values()) + masked == 8 * 5 * 16
+
+
+def test_a_source_under_another_name_keeps_its_count(tmp_path: Path) -> None:
+    before = run(tiny_config(tmp_path), until=4).tokens
+    weights = {"tiny/code": 0.5, "prose": 0.3, "licences": 0.2}
+    phases = [{"start": 0, "sequence_length": 16, "weights": weights}]
+    after = run(tiny_config(tmp_path, data__phases=phases)).tokens
+    assert sum(after.values()) == 8 * 5 * 16
+    assert after["tiny/code"] > before["code"]
+
+
+def test_a_run_that_is_past_its_steps_is_done(tmp_path: Path) -> None:
+    run(tiny_config(tmp_path), until=6)
+    result = run(tiny_config(tmp_path, steps=4))
+    assert (result.reason, result.step, result.loss) == ("done", 6, None)
+
+
+def test_a_checkpoint_that_could_not_be_read_for_a_while(tmp_path: Path) -> None:
+    """The run goes on from an older one, then from the newer one again; the audit follows both ways."""
+    config = tiny_config(tmp_path)
+    run(config, until=6)
+    newer = config.run / "checkpoints" / "step-00000006"
+    newer.rename(tmp_path / "away")
+    assert run(config, until=5).step == 5
+    (tmp_path / "away").rename(newer)
+    assert run(config).first_step == 6
+    report = audit(config.run)
+    assert report.ok and (report.steps, report.rewinds) == (8, 2), report.mismatch
+
+
+def test_a_copy_of_an_attempt_is_no_attempt(tmp_path: Path) -> None:
+    config = tiny_config(tmp_path)
+    run(config, until=4)
+    (config.run / "attempts" / "attempt-1.bak").mkdir()
+    run(config)
+    assert (config.run / "attempts" / "attempt-2").is_dir()
+
+
+def test_a_run_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "run", Path("/proc/run")):
+        assert "run" in refused(tiny_config(tmp_path, run=str(path)))

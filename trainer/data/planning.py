@@ -151,7 +151,7 @@ def _weigh(
     problems = []
     for source, share, realised in zip(sources, wanted, quota.tolist(), strict=True):
         off = abs(realised / PERIOD / share - 1) if share else 0.0
-        if share and not realised:
+        if source.name in phase.weights and not realised:
             problems.append(f"source {source.name} gets no row: {share:.3g} of {PERIOD} rows rounds to 0")
         elif off > MAX_ROUNDING:
             problems.append(

@@ -18,6 +18,9 @@ import numpy.typing as npt
 from manifests.errors import UserError
 
 START = re.compile(r"(\d+(?:\.\d+)?)\s*([kMGBT]?)\s+(rows|steps|tokens)")
+MAX_ROWS = 1 << 62
+"""Rows and steps are 64-bit numbers."""
+
 MULTIPLES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "B": 10**9, "T": 10**12}
 
 
@@ -110,7 +113,12 @@ def resolve_starts(phases: Sequence[PhaseSpec], batch: BatchSchedule) -> list[in
             before = phases[index - 1]
             row = starts[-1] + int(-((targets - amount) // before.sequence_length))
         else:
-            row = batch.first_row(int(amount)) if unit == "steps" else int(amount)
+            row = batch.first_row(min(int(amount), MAX_ROWS)) if unit == "steps" else int(amount)
+        if row >= MAX_ROWS:
+            raise UserError(
+                f"phase {index} starts at {phase.start}, after all rows that a run can have",
+                where=f"data.phases.{index}.start",
+            )
         row = batch.step_boundary(max(row, 0))
         if index == 0 and row != 0:
             raise UserError(f"the first phase starts at {phase.start}, not at 0", where="data.phases.0.start")
@@ -131,7 +139,8 @@ def row_weights(weights: Mapping[str, float], targets_per_row: Mapping[str, floa
 
     targets_per_row  tau_k, mean valid targets of a row of each source: S for concatenated rows.
     """
-    rows = {name: weight / targets_per_row[name] for name, weight in weights.items()}
+    greatest = max(weights.values())  # 5e-324 over S would be 0
+    rows = {name: weight / greatest / targets_per_row[name] for name, weight in weights.items()}
     total = sum(rows.values())
     return {name: share / total for name, share in rows.items()}
 

@@ -93,6 +93,11 @@ REFUSED: dict[str, tuple[list[FakeCorpus], dict[str, Any], tuple[str, ...]]] = {
         {"phases": one({"code": 1.0, "little": 1.0})},
         ("source little has 16 tokens, which is not one block of 16",),
     ),
+    "a weight that is lost in the sum": (
+        [FakeCorpus({"code": 999, "rare": 999})],
+        {"phases": one({"code": 1.0, "rare": 5e-324})},
+        ("source rare gets no row",),
+    ),
     "a weight that rounds to nothing": (
         [FakeCorpus({"code": 999, "rare": 999})],
         {"phases": one({"code": 1.0, "rare": 1e-8})},

@@ -82,6 +82,16 @@ def test_starts_must_begin_at_zero_and_ascend() -> None:
             resolve_starts(phases(*starts), BATCH)
 
 
+@pytest.mark.parametrize("start", [10**30, "99999999999999999999 steps", "999999999T tokens", 2**62])
+def test_starts_beyond_64_bits_are_refused(start: int | str) -> None:
+    with pytest.raises(UserError, match="after all rows that a run can have"):
+        resolve_starts(phases(0, start), BATCH)
+
+
+def test_the_smallest_weight_is_still_a_weight() -> None:
+    assert row_weights({"a": 5e-324}, {"a": 16.0}) == {"a": 1.0}
+
+
 def test_weights_are_shares_of_targets() -> None:
     rows = row_weights({"a": 0.5, "b": 0.5}, {"a": 100.0, "b": 50.0})
     assert rows == pytest.approx({"a": 1 / 3, "b": 2 / 3})
