@@ -3,7 +3,8 @@
 An entry is a folder `<stage>/<2 hex>/<key>/` that holds a task's output files and `receipt.json`, written
 last. It is filled under `tmp/` and renamed into place, so an entry is whole or absent, and a file left over
 from a killed run is never taken for a result. Two tasks that race to the same key write the same bytes; the
-first rename wins.
+first rename wins. What a disk or a hand did to an entry since is found by the digests in the receipt: a
+damaged entry counts as absent.
 
 This file knows nothing of steps or stages. What goes into a key is decided in `plan.py`.
 """
@@ -23,8 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import xxhash
+
 from manifests.errors import UserError
-from manifests.files import fsync_directory, write_atomic
+from manifests.files import fsync_directory, fsync_file, write_atomic
 from manifests.fingerprint import digest_value
 
 RECEIPT = "receipt.json"
@@ -40,8 +43,9 @@ def key_of(components: Mapping[str, Any]) -> str:
 class Entry:
     """A finished task: its folder and its receipt.
 
-    The receipt holds `key`, `stage`, `components` (what the key was made of), `outputs` (file name -> bytes),
-    `facts` (what later stages need to know: counts, digests) and `seconds`.
+    The receipt holds `key`, `stage`, `components` (what the key was made of), `outputs` (file name ->
+    [bytes, digest]), `facts` (what later stages need to know: counts, digests), `seconds`, and last the
+    `digest` of all that.
     """
 
     folder: Path
@@ -56,8 +60,23 @@ class Entry:
         facts: dict[str, Any] = self.receipt["facts"]
         return facts
 
+    @property
+    def num_bytes(self) -> int:
+        """Of all output files."""
+        return sum(size for size, _ in self.receipt["outputs"].values())
+
     def file(self, name: str) -> Path:
         return self.folder / name
+
+    def is_intact(self) -> bool:
+        """Whether every output still has the bytes that were committed. Reads them all."""
+        try:
+            return all(
+                _digest_file(self.folder / name) == digest
+                for name, (_, digest) in self.receipt["outputs"].items()
+            )
+        except OSError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +89,18 @@ class Cache:
         return self.root / stage / key[:2] / key
 
     def find(self, stage: str, key: str) -> Entry | None:
-        """Return the entry, or None when it is absent or an output is missing or of another size."""
+        """Return the entry, or None when it is absent, its receipt is not as it was written, or an output is
+        missing or of another size."""
         folder = self.folder(stage, key)
         try:
-            receipt = json.loads((folder / RECEIPT).read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValueError:
-            return None
-        for name, size in receipt["outputs"].items():
-            try:
-                if os.stat(folder / name).st_size != size:
-                    return None
-            except FileNotFoundError:
+            receipt = _read_receipt(folder / RECEIPT)
+            if receipt is None:
                 return None
+            sizes = {name: os.stat(folder / name).st_size for name in receipt["outputs"]}
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+        if any(sizes[name] != size for name, (size, _) in receipt["outputs"].items()):
+            return None
         return Entry(folder, receipt)
 
     def get(self, stage: str, key: str) -> Entry:
@@ -114,10 +131,10 @@ class Cache:
     ) -> Entry:
         """Make `attempt` (a folder from `begin`) the entry of `key`. Everything is on disk when this
         returns."""
-        outputs: dict[str, int] = {}
+        outputs: dict[str, list[int | str]] = {}
         for path in sorted(attempt.iterdir()):
-            outputs[path.name] = path.stat().st_size
-            _fsync_file(path)
+            outputs[path.name] = [path.stat().st_size, _digest_file(path)]
+            fsync_file(path)
         receipt = {
             "key": key,
             "stage": stage,
@@ -126,7 +143,7 @@ class Cache:
             "facts": dict(facts),
             "seconds": round(seconds, 3),
         }
-        write_atomic(attempt / RECEIPT, json.dumps(receipt, indent=1).encode())
+        write_atomic(attempt / RECEIPT, _seal(json.dumps(receipt, indent=1).encode()))
         fsync_directory(attempt)
         final = self.folder(stage, key)
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +152,7 @@ class Cache:
                 os.rename(attempt, final)
                 break
             except OSError as error:
-                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or retry:
+                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR) or retry:
                     raise
                 existing = self.find(stage, key)
                 if existing is not None:  # another attempt at the same task was first: same key, same bytes
@@ -153,19 +170,40 @@ class Cache:
             os.rename(self.folder(stage, key), grave)
         except FileNotFoundError:
             return
-        shutil.rmtree(grave, ignore_errors=True)
+        if grave.is_dir():
+            shutil.rmtree(grave, ignore_errors=True)
+        else:
+            grave.unlink()
 
     def sweep(self) -> None:
         """Remove what killed attempts left. Only the holder of the lock may call this."""
         shutil.rmtree(self.root / "tmp", ignore_errors=True)
 
 
-def _fsync_file(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+def _digest_file(path: Path) -> str:
+    hasher = xxhash.xxh3_128()
+    with open(path, "rb", buffering=0) as file:
+        while piece := file.read(1 << 20):
+            hasher.update(piece)
+    return f"xxh3-128:{hasher.hexdigest()}"
+
+
+_DIGEST_FIELD = b',\n "digest": "'
+
+
+def _seal(body: bytes) -> bytes:
+    """Add the digest of a JSON object, written with an indent of 1, as its last field."""
+    return body[:-2] + _DIGEST_FIELD + xxhash.xxh3_128_hexdigest(body).encode() + b'"\n}'
+
+
+def _read_receipt(path: Path) -> dict[str, Any] | None:
+    """The receipt, or None when one bit of it is not what `commit` wrote."""
+    head, _, tail = path.read_bytes().rpartition(_DIGEST_FIELD)
+    body = head + b"\n}"
+    if tail != xxhash.xxh3_128_hexdigest(body).encode() + b'"\n}':
+        return None
+    receipt: dict[str, Any] = json.loads(body)
+    return receipt
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from dataprep.narrate import Narrator
+from dataprep.narrate import Narrator, printable
 from manifests.errors import UserError
 
 app = typer.Typer(
@@ -47,6 +47,8 @@ Workers = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout instead of tables.")]
+
+INTERRUPTED = 130
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -93,8 +95,14 @@ def run(
 
 
 @app.command()
-def plan(recipe: RecipeFile, sets: Sets = [], as_json: Json = False) -> None:  # noqa: B006
+def plan(
+    recipe: RecipeFile,
+    sets: Sets = [],  # noqa: B006
+    workers: Annotated[int, typer.Option(help="Accepted as in `run`; a plan never depends on it.")] = CORES,
+    as_json: Json = False,
+) -> None:
     """Say what `run` would do and why, stage by stage, without doing it."""
+    del workers
     from dataprep.explain_plan import plan_recipe, print_plan
     from dataprep.recipe import load_recipe
 
@@ -150,9 +158,10 @@ def verify(
         for warning in found.warnings:
             narrator.line(f"warning: {warning}")
         how = "sizes, headers and small files checked" if quick else "every byte checked"
+        problems = "1 problem" if len(found.problems) == 1 else f"{len(found.problems):,} problems"
         print(
-            f"{found.corpus}@{found.version}: {len(found.problems)} problems in {found.shards:,} shards, "
-            f"{found.documents:,} documents, {found.tokens:,} tokens; {found.bytes:,} bytes, {how}"
+            f"{found.corpus}@{found.version}: {problems} in {found.shards:,} shards, {found.documents:,} "
+            f"documents, {found.tokens:,} tokens; {found.bytes:,} bytes, {how}"
         )
     if not found.ok:
         raise typer.Exit(1)
@@ -180,17 +189,18 @@ def call_and_explain(command: Callable[[], Any]) -> int:
     try:
         command()
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(printable(f"error: {error}"), file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print(
-            "\nstopped; what was finished is kept, and the same command goes on from there", file=sys.stderr
-        )
-        return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader of stdout has gone: nothing more to say
         return 1
+    except OSError as error:  # of the machine: a disk, a permission, a folder where a file should be
+        print(printable(f"error: {error}"), file=sys.stderr)
+        return 2
     except SystemExit as exit:
+        if exit.code == INTERRUPTED:  # typer makes this of a KeyboardInterrupt
+            text = "stopped; what was finished is kept, and the same command goes on from there"
+            print(f"\n{text}", file=sys.stderr)
         return int(exit.code or 0)
     return 0
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from dataprep.cache import Cache
 from dataprep.fingerprints import Fingerprints
+from dataprep.narrate import printable
 from dataprep.plan import STAGES, Plans, list_splits, read_record
 from dataprep.preflight import preflight
 from dataprep.recipe import Recipe
@@ -67,7 +68,7 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
         to_run = each["tasks"] - each["done"]
         console.print(f"{each['stage']:>10}  {to_run:,} to run, {each['done']:,} kept")
         for reason, count in list(each["reasons"].items())[:SHOWN_REASONS]:
-            console.print(f"{'':>12}{count:,} x {reason}", markup=False)
+            console.print(printable(f"{'':>12}{count:,} x {reason}"), markup=False)
         if len(each["reasons"]) > SHOWN_REASONS:
             console.print(f"{'':>12}and {len(each['reasons']) - SHOWN_REASONS:,} more reasons")
     if result["first"] is None:

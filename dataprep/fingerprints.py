@@ -9,6 +9,7 @@ wrong result.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,15 +28,22 @@ class Fingerprints:
     def load(cls, work: Path) -> Fingerprints:
         path = work / "fingerprints.json"
         try:
-            return cls(path, json.loads(path.read_bytes()))
+            digests = json.loads(path.read_bytes())
         except (FileNotFoundError, ValueError):
             return cls(path)
+        known = digests.items() if isinstance(digests, dict) else ()
+        return cls(path, {name: digest for name, digest in known if isinstance(digest, str)})
 
     def find(self, extent: Extent) -> str | None:
         return self.digests.get(_fingerprint(extent))
 
     def add(self, extent: Extent, digest: str) -> None:
         self.digests[_fingerprint(extent)] = digest
+
+    def forget(self, extents: Iterable[Extent]) -> None:
+        """After these a file is read again, since its size and time told a lie."""
+        for extent in extents:
+            self.digests.pop(_fingerprint(extent), None)
 
     def save(self) -> None:
         write_atomic(self.path, json.dumps(self.digests).encode())

@@ -19,6 +19,7 @@ from dataprep.readers.listing import InputFile
 from dataprep.readers.splits import COMPRESSION_SUFFIXES
 from dataprep.recipe import Recipe
 from manifests.manifest import MANIFEST_NAME
+from manifests.nodes import Loc
 from manifests.problems import Problem
 from manifests.units import format_bytes
 
@@ -63,6 +64,18 @@ def check_folders(recipe: Recipe) -> Iterator[Problem]:
             reason = f"cannot be used: {(error.strerror or str(error)).lower()}"
         if reason is not None:
             yield Problem(loc, f"{folder!r} {reason}")
+
+
+def check_inputs_apart(recipe: Recipe, files: Sequence[InputFile], loc: Loc) -> Iterator[Problem]:
+    """Whether a pattern reaches into what an earlier run wrote, so that the next would feed on it."""
+    for folder, mark in ((recipe.output, MARKER), (recipe.work_folder, LOCK_NAME)):
+        if not os.path.exists(os.path.join(folder, mark)):
+            continue
+        inside = tuple(os.path.join(place(folder), "") for place in (os.path.abspath, os.path.realpath))
+        file = next((each for each in files if each.path.startswith(inside)), None)
+        if file is not None:
+            message = f"matches {file.path}, which an earlier run wrote; name another folder than {folder!r}"
+            yield Problem((*loc, "path"), message + ", or exclude it")
 
 
 def _work_loc(recipe: Recipe) -> tuple[str]:

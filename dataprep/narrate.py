@@ -12,6 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 SECONDS_BETWEEN_LINES = 5.0
 
 
+def printable(text: str) -> str:
+    """Text for a terminal, where the name of a file may hold escapes that would take effect there."""
+    return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in text)
+
+
 class Narrator:
     """`stage` brackets one stage; inside it `advance` counts finished tasks. `line` is for everything
     else."""
@@ -23,7 +28,7 @@ class Narrator:
 
     def line(self, text: str) -> None:
         if not self.quiet:
-            self.console.print(text, markup=False)
+            self.console.print(printable(text), markup=False)
 
     def advance(self) -> None:
         if isinstance(self._advance, Progress):

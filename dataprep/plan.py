@@ -89,6 +89,8 @@ class Plans:
     entries: dict[str, list[Entry]] = field(default_factory=dict)
     keys: list[dict[str, str]] = field(default_factory=list)
     """Column set -> key, of every split, once MEASURE is done."""
+    unchecked: dict[str, list[Entry]] = field(default_factory=dict)
+    """Entries that an earlier run left and nobody has held against their digests yet, by stage."""
 
     def next(self) -> StagePlan | None:
         """The first stage that is not done yet, or None."""
@@ -107,6 +109,11 @@ class Plans:
                 assert keys is not None
                 self.keys.append(keys)
         self.entries[stage] = list(entries)
+
+    def again(self, stage: str) -> None:
+        """Plan this stage and those after it once more: some of its entries are gone."""
+        for each in STAGES[STAGES.index(stage) :]:
+            self.entries.pop(each, None)
 
     @property
     def dtype(self) -> str:
@@ -151,7 +158,8 @@ class Plans:
         return self._plan(decide.STAGE, [decide.task_of(self.recipe, self.splits, self.keys)])
 
     def _plan_sample(self) -> StagePlan:
-        return self._plan(sample.STAGE, sample.tasks_of(self.splits, self.entries[decide.STAGE][0]))
+        tasks = sample.tasks_of(self.splits, self.keys, self.entries[decide.STAGE][0])
+        return self._plan(sample.STAGE, tasks)
 
     def _plan_tokenizer(self) -> StagePlan:
         return self._plan(tokenizer.STAGE, [tokenizer.task_of(self.recipe, self.entries[sample.STAGE])])
@@ -236,8 +244,12 @@ def record_of(plans: Plans, stages: Sequence[StagePlan]) -> dict[str, Any]:
 
 
 def read_record(work: Path) -> dict[str, Any]:
+    """What `record_of` made of the last run; nothing where that is not what the file holds."""
     try:
         record: dict[str, Any] = json.loads((work / "last.json").read_bytes())
-        return record
-    except (FileNotFoundError, ValueError):
+        is_whole = all(isinstance(task, dict) for tasks in record.values() for task in tasks.values())
+        measured = record.get(measure.STAGE, {}).values()
+        is_whole = is_whole and all({"source", "extents", "sets"} <= each.keys() for each in measured)
+    except (FileNotFoundError, ValueError, AttributeError):
         return {}
+    return record if is_whole else {}

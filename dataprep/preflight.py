@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataprep.folders import Estimate, check_disk, check_folders, estimate_bytes, free_bytes
+from dataprep.folders import (
+    Estimate,
+    check_disk,
+    check_folders,
+    check_inputs_apart,
+    estimate_bytes,
+    free_bytes,
+)
 from dataprep.peek import NUMBER, TEXT, peek
 from dataprep.readers.listing import InputFile, list_inputs
 from dataprep.readers.splits import FORMATS_BY_SUFFIX, format_of
@@ -48,6 +55,7 @@ def preflight(
             loc: Loc = ("sources", name) if source.listed is None else ("sources", name, "inputs", index)
             files = _list(each, recipe.exclude, loc, problems)
             listed[name] += (tuple(files),)
+            problems += check_inputs_apart(recipe, files, loc)
             problems += _check_formats(each, files, loc)
     width, more = _check_tokenizer(recipe)
     problems += more

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from dataprep.chain import labels
-from dataprep.plan import Plans, StagePlan
+from dataprep.plan import Plans
 from dataprep.report.build import build_report
 from dataprep.runs import SUBSETS
 from dataprep.stages import decide, pack, tokenizer
 from dataprep.steps import STEPS
 from manifests.errors import UserError
-from manifests.files import check_free_space, fsync_directory, link_or_copy, write_atomic
+from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
 from manifests.manifest import (
     MANIFEST_NAME,
@@ -61,15 +61,16 @@ class Published:
     is_new: bool
 
 
-class DamagedShards(Exception):
-    """Shards whose files are not what their receipts say; `keys` are those of their PACK entries."""
+class DamagedEntries(Exception):
+    """Results of `stage` whose files are not what their receipts say, by their keys."""
 
-    def __init__(self, keys: Sequence[str]) -> None:
-        super().__init__(f"{len(keys)} damaged shards")
+    def __init__(self, stage: str, keys: Sequence[str]) -> None:
+        super().__init__(f"{len(keys)} damaged results of {stage}")
+        self.stage = stage
         self.keys = list(keys)
 
 
-def publish(plans: Plans, finished: Sequence[StagePlan]) -> Published:
+def publish(plans: Plans) -> Published:
     """Make the output folder hold exactly the corpus of this run."""
     folder = Path(plans.recipe.output)
     shards = _shards(plans)
@@ -86,6 +87,8 @@ def publish(plans: Plans, finished: Sequence[StagePlan]) -> Published:
     _link(plans, shards, folder)
     tokenized = plans.entries[tokenizer.STAGE][0]
     link_or_copy(tokenized.file(tokenizer.FILE), folder / unsealed.tokenizer.file)
+    if digest_file(folder / unsealed.tokenizer.file).digest != unsealed.tokenizer.digest:
+        raise DamagedEntries(tokenizer.STAGE, [tokenized.key])
     write_input_list(folder / INPUTS_FILE, _inputs(plans))
     _remove_stale(folder, shards)
     lineage = unsealed.lineage.model_copy(update={"inputs_digest": digest_file(folder / INPUTS_FILE).digest})
@@ -112,7 +115,7 @@ def _link(plans: Plans, shards: Sequence[Shard], folder: Path) -> None:
     entries = plans.entries[pack.STAGE]
     across = entries and entries[0].folder.stat().st_dev != folder.stat().st_dev
     if across:
-        check_free_space(folder, sum(sum(entry.receipt["outputs"].values()) for entry in entries))
+        check_free_space(folder, sum(entry.num_bytes for entry in entries))
     for shard, entry in zip(shards, entries, strict=True):
         for suffix in SUFFIXES:
             link_or_copy(entry.file(pack.STEM + suffix), folder / (shard.name + suffix))
@@ -120,7 +123,7 @@ def _link(plans: Plans, shards: Sequence[Shard], folder: Path) -> None:
         intact = list(pool.map(lambda shard: _is_intact(folder, shard), shards))
     damaged = [entry.key for entry, good in zip(entries, intact, strict=True) if not good]
     if damaged:
-        raise DamagedShards(damaged)
+        raise DamagedEntries(pack.STAGE, damaged)
 
 
 def _is_intact(folder: Path, shard: Shard) -> bool:
@@ -151,14 +154,20 @@ def _same(existing: Manifest, unsealed: Manifest, shards: Sequence[Shard], folde
     try:
         if read_shard_list(folder / existing.shards_file) != list(shards):
             return False
-        written = (folder / MANIFEST_NAME).stat().st_mtime_ns
-        files = [folder / (shard.name + suffix) for shard in shards for suffix in SUFFIXES]
-        files += [folder / existing.tokenizer.file, folder / existing.lineage.inputs_file]
         if digest_file(folder / existing.lineage.inputs_file).digest != inputs_digest:
             return False
-        return all(path.stat().st_mtime_ns <= written for path in files)
+        if digest_file(folder / existing.tokenizer.file).digest != existing.tokenizer.digest:
+            return False
+        written = (folder / MANIFEST_NAME).stat().st_mtime_ns
+        return all(_is_older(folder, shard, written) or _is_intact(folder, shard) for shard in shards)
     except (OSError, UserError):
         return False
+
+
+def _is_older(folder: Path, shard: Shard, time_ns: int) -> bool:
+    """Whether no file of a shard was touched at that time or later. A clock ticks in milliseconds, so one
+    that was touched just after may bear the same time."""
+    return all((folder / (shard.name + suffix)).stat().st_mtime_ns < time_ns for suffix in SUFFIXES)
 
 
 def _claim(folder: Path) -> None:
@@ -178,10 +187,11 @@ def _claim(folder: Path) -> None:
 
 
 def _remove_stale(folder: Path, shards: Sequence[Shard]) -> None:
-    """Remove shards that an older version of this corpus left."""
+    """Remove shards that an older version of this corpus left, and what killed runs left unfinished."""
     current = {shard.name + suffix for shard in shards for suffix in SUFFIXES}
     for path in sorted(folder.iterdir()):
-        if path.name.endswith(SUFFIXES) and path.name not in current and not path.name.startswith("."):
+        is_old_shard = path.name.endswith(SUFFIXES) and path.name not in current
+        if is_temporary(path) or (is_old_shard and not path.name.startswith(".")):
             path.unlink()
 
 

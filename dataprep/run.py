@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ from dataprep.fingerprints import Fingerprints
 from dataprep.narrate import Narrator
 from dataprep.plan import Plans, StagePlan, list_splits, read_record, record_of
 from dataprep.preflight import preflight
-from dataprep.publish import DamagedShards, Published, publish
+from dataprep.publish import DamagedEntries, Published, publish
+from dataprep.readers import Split
 from dataprep.recipe import Recipe
 from dataprep.report import REPORT_NAME, write_report
-from dataprep.stages import decide, measure, pack
+from dataprep.stages import decide, measure
 from manifests.errors import UserError
 from manifests.files import write_atomic
 from manifests.fingerprint import digest_value
@@ -66,11 +68,16 @@ def run(recipe: Recipe, *, workers: int, wait: bool = False, narrator: Narrator 
         tasks_run: dict[str, int] = {}
         try:
             finished = _run_stages(plans, engine, fingerprints, work, narrator, tasks_run)
-            published = _publish(plans, finished, engine, work, narrator, tasks_run)
+            try:
+                published = publish(plans)
+            except DamagedEntries as damaged:
+                _discard(damaged.stage, damaged.keys, plans, narrator)
+                finished |= _run_stages(plans, engine, fingerprints, work, narrator, tasks_run)
+                published = publish(plans)
         finally:
             engine.close()
         write_report(published.folder / REPORT_NAME, published.report)
-        write_atomic(work / "last.json", json.dumps(record_of(plans, finished)).encode())
+        write_atomic(work / "last.json", json.dumps(record_of(plans, list(finished.values()))).encode())
     return RunResult(published, published.report, tasks_run, time.perf_counter() - started)
 
 
@@ -81,15 +88,20 @@ def _run_stages(
     work: Path,
     narrator: Narrator,
     tasks_run: dict[str, int],
-) -> list[StagePlan]:
-    """Run every stage that is not done; return their plans."""
-    finished: list[StagePlan] = []
+) -> dict[str, StagePlan]:
+    """Run every stage that is not done; return their plans by name."""
+    finished: dict[str, StagePlan] = {}
     while (stage_plan := plans.next()) is not None:
+        if stage_plan.to_run and (damaged := _damaged(plans)):
+            for stage, keys in damaged.items():
+                _discard(stage, keys, plans, narrator)
+            continue
         started = time.perf_counter()
-        outcomes = _execute(stage_plan, engine, work, narrator, tasks_run)
+        outcomes = _execute(stage_plan, engine, fingerprints, work, narrator, tasks_run)
         entries = _entries(plans, stage_plan, outcomes, fingerprints)
         plans.done(stage_plan.stage, entries)
-        finished.append(stage_plan)
+        finished[stage_plan.stage] = stage_plan
+        plans.unchecked[stage_plan.stage] = _kept(plans, stage_plan, outcomes)
         _narrate(stage_plan, outcomes, time.perf_counter() - started, narrator)
         if stage_plan.stage == measure.STAGE:
             judge_failures(plans.recipe, plans.splits, entries)
@@ -98,8 +110,47 @@ def _run_stages(
     return finished
 
 
+def _kept(plans: Plans, stage_plan: StagePlan, outcomes: dict[int, dict[str, Any]]) -> list[Entry]:
+    """The entries of a stage that an earlier run left."""
+    if stage_plan.stage != measure.STAGE:
+        return [entry for each in stage_plan.tasks for entry in each.entries]
+    computed = {index: outcome["computed"] for index, outcome in outcomes.items()}
+    return [
+        plans.cache.get(measure.STAGE, key)
+        for index, keys in enumerate(plans.keys)
+        for name, key in keys.items()
+        if name not in computed.get(index, ())
+    ]
+
+
+def _damaged(plans: Plans) -> dict[str, list[str]]:
+    """Stage -> keys of the unchecked entries whose files are not what was committed."""
+    entries = [(stage, entry) for stage, kept in plans.unchecked.items() for entry in kept]
+    plans.unchecked.clear()
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        intact = list(pool.map(lambda each: each[1].is_intact(), entries))
+    damaged: dict[str, list[str]] = {}
+    for (stage, entry), good in zip(entries, intact, strict=True):
+        if not good:
+            damaged.setdefault(stage, []).append(entry.key)
+    return damaged
+
+
+def _discard(stage: str, keys: Sequence[str], plans: Plans, narrator: Narrator) -> None:
+    """Remove damaged entries (a changed hard link, a bad disk), so that their tasks run again."""
+    for key in keys:
+        plans.cache.discard(stage, key)
+    plans.again(stage)
+    narrator.line(f"damaged on disk since they were made, so made again: {len(keys):,} of {stage}")
+
+
 def _execute(
-    stage_plan: StagePlan, engine: Engine, work: Path, narrator: Narrator, tasks_run: dict[str, int]
+    stage_plan: StagePlan,
+    engine: Engine,
+    fingerprints: Fingerprints,
+    work: Path,
+    narrator: Narrator,
+    tasks_run: dict[str, int],
 ) -> dict[int, dict[str, Any]]:
     """Run the tasks of a stage that are not done; return index -> result. Raises on the first that cannot
     be done."""
@@ -115,7 +166,7 @@ def _execute(
             if outcome.kind == "died":
                 died.append(outcome)
                 continue
-            results[outcome.reference.index] = _result(outcome, stage_plan)
+            results[outcome.reference.index] = _result(outcome, stage_plan, fingerprints)
             narrator.advance()
         for first in died:  # alone, so that a second death has one cause only
             label = stage_plan.tasks[first.reference.index].task.label
@@ -123,7 +174,7 @@ def _execute(
             for outcome in engine.run([first.reference]):
                 if outcome.kind == "died":
                     raise _killer(stage_plan, outcome)
-                results[outcome.reference.index] = _result(outcome, stage_plan)
+                results[outcome.reference.index] = _result(outcome, stage_plan, fingerprints)
                 narrator.advance()
     tasks_run[stage_plan.stage] = tasks_run.get(stage_plan.stage, 0) + len(results)
     return results
@@ -155,30 +206,6 @@ def _entries(
     return entries
 
 
-def _publish(
-    plans: Plans,
-    finished: Sequence[StagePlan],
-    engine: Engine,
-    work: Path,
-    narrator: Narrator,
-    tasks_run: dict[str, int],
-) -> Published:
-    """Publish; a shard that is damaged in the work folder (a changed hard link, a bad disk) is packed
-    again, once."""
-    try:
-        return publish(plans, finished)
-    except DamagedShards as damaged:
-        for key in damaged.keys:
-            plans.cache.discard(pack.STAGE, key)
-        narrator.line(f"{len(damaged.keys)} shards were damaged on disk; packing them again")
-        del plans.entries[pack.STAGE]
-        again = plans.next()
-        assert again is not None
-        _execute(again, engine, work, narrator, tasks_run)
-        plans.done(pack.STAGE, [plans.cache.get(pack.STAGE, str(each.task.key)) for each in again.tasks])
-        return publish(plans, finished)
-
-
 def write_plan(stage_plan: StagePlan, work: Path) -> Path:
     """Write the tasks of a stage to a plan file, named by its content, and return its path."""
     tasks = [
@@ -193,13 +220,17 @@ def write_plan(stage_plan: StagePlan, work: Path) -> Path:
     content = {"work": str(work.absolute()), "stage": stage_plan.stage, "tasks": tasks}
     path = work / "plans" / f"{stage_plan.stage}-{digest_value(content).split(':')[1][:16]}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        write_atomic(path, json.dumps(content).encode())
+    write_atomic(path, json.dumps(content).encode())
     return path
 
 
-def _result(outcome: Outcome, stage_plan: StagePlan) -> dict[str, Any]:
-    label = stage_plan.tasks[outcome.reference.index].task.label
+def _result(outcome: Outcome, stage_plan: StagePlan, fingerprints: Fingerprints) -> dict[str, Any]:
+    task = stage_plan.tasks[outcome.reference.index].task
+    label = task.label
+    if outcome.kind != "done" and "split" in task.payload:
+        # Perhaps its files are not what their sizes and times say; the next run reads them to see.
+        fingerprints.forget(Split.from_dict(task.payload["split"]).extents)
+        fingerprints.save()
     if outcome.kind == "refused":
         where = outcome.result["where"] or f"{stage_plan.stage}, {label}"
         raise UserError(outcome.result["what"], where=where, hint=outcome.result["hint"])

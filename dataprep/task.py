@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -37,6 +38,12 @@ def execute(plan: Path, stage: str, index: int) -> dict[str, Any]:
     try:
         return _execute(Cache(work), stage, tasks[index])
     except OSError as error:
+        if (path := _lost_input(tasks[index], error)) is not None:
+            raise UserError(
+                f"cannot read an input: {os.strerror(error.errno) if error.errno else error}",
+                where=path,
+                hint="put it back, or leave it out with `exclude:`; what is finished is kept",
+            ) from error
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         free_bytes = shutil.disk_usage(work).free
@@ -62,6 +69,15 @@ def _execute(cache: Cache, stage: str, task: Mapping[str, Any]) -> dict[str, Any
             shutil.rmtree(attempt, ignore_errors=True)
             raise
     return {"key": key}
+
+
+def _lost_input(task: Mapping[str, Any], error: OSError) -> str | None:
+    """The input of a task that an error is about. Not every library says which: then one that is gone."""
+    extents = task["payload"]["split"]["extents"] if "split" in task["payload"] else []
+    paths = [extent["file"]["path"] for extent in extents]
+    if error.filename in paths:
+        return str(error.filename)
+    return next((path for path in paths if not os.path.exists(path)), None)
 
 
 @lru_cache(maxsize=2)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from manifests.errors import UserError
+
 KEPT = 0
 """A verdict is a code: 0 is kept, k is reason number k, the first that applied in order."""
 
@@ -36,7 +38,11 @@ class Verdicts:
         self.reasons.append((label, reason))
         number = len(self.reasons)
         if number > MAX_REASONS:
-            raise ValueError(f"a recipe may have {MAX_REASONS} drop reasons, this one has more")
+            raise UserError(
+                f"a recipe may have {MAX_REASONS} drop reasons, this one has more",
+                where=f"step {label}",
+                hint="name a rule fewer times: one entry for several sources, or two recipes",
+            )
         self.mask[rows] |= np.uint64(1 << (number - 1))
         self.code[rows & self.kept] = number
 

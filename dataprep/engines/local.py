@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import IO
 
 from dataprep.engines.outcome import ENTRY, Outcome, TaskReference
@@ -45,14 +46,16 @@ class _Worker:
         self.stdout: IO[bytes] = self.process.stdout
         self.task: TaskReference | None = None
 
-    def give(self, task: TaskReference, entry: str) -> None:
-        self.task = task
+    def give(self, task: TaskReference, entry: str) -> bool:
+        """Hand it a task; False when it died between tasks, so that nobody has the task."""
         request = {"entry": entry, "plan": str(task.plan), "stage": task.stage, "index": task.index}
         try:
             self.stdin.write(json.dumps(request).encode() + b"\n")
             self.stdin.flush()
         except BrokenPipeError:
-            pass  # it died between tasks; reading its stdout says so
+            return False
+        self.task = task
+        return True
 
     def take(self) -> Outcome:
         """Read the answer to the task in hand; called when stdout is readable."""
@@ -65,8 +68,10 @@ class _Worker:
         return Outcome(task, answer["kind"], answer["result"], answer["detail"])
 
     def close(self) -> None:
-        self.stdin.close()
-        self.stdout.close()
+        for stream in (self.stdin, self.stdout):
+            with suppress(BrokenPipeError):  # a request that a dead worker never took is flushed again
+                stream.close()
+        self.process.wait()
 
 
 class LocalEngine:
@@ -84,8 +89,7 @@ class LocalEngine:
         with selectors.DefaultSelector() as selector:
             while waiting or self.busy:
                 while waiting and len(self.busy) < self.workers:
-                    worker = self.idle.pop() if self.idle else _Worker()
-                    worker.give(waiting.popleft(), self.entry)
+                    worker = self._place(waiting.popleft())
                     self.busy.append(worker)
                     selector.register(worker.stdout, selectors.EVENT_READ, worker)
                 for key, _ in selector.select():
@@ -99,13 +103,24 @@ class LocalEngine:
                         self.idle.append(worker)
                     yield outcome
 
+    def _place(self, task: TaskReference) -> _Worker:
+        """Give the task to an idle worker or a new one. An idle one that has died is no fault of the task."""
+        while self.idle:
+            worker = self.idle.pop()
+            if worker.process.poll() is None and worker.give(task, self.entry):
+                return worker
+            worker.close()
+        worker = _Worker()
+        worker.give(task, self.entry)
+        worker.task = task  # a new one that could not take it has died of it, for all we know
+        return worker
+
     def close(self) -> None:
         """End the workers: the idle ones at once, the busy ones (an interrupted run) by SIGKILL."""
         for worker in self.busy:
             worker.process.kill()
         for worker in [*self.idle, *self.busy]:
             worker.close()
-            worker.process.wait()
         self.idle, self.busy = [], []
 
 

@@ -25,7 +25,7 @@ def gather_documents(
 
     source                       integers [any]; a memory map of a file will do
     starts, lengths, out_starts  int64 [n]
-    out                          integers [any], maybe narrower than `source`: the caller checks that values fit
+    out                          integers [any], maybe narrower than `source`: the caller checks that they fit
 
     Slices that leave `source` or `out` raise ValueError (one check over all, not one a document); places that
     overlap are the caller's mistake. Slow twin: a loop of slice assignments.

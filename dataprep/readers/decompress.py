@@ -1,9 +1,9 @@
 """Stored files to decompressed pieces of bounded size, by magic bytes and never by suffix.
 
-gzip, zstd, bzip2, xz, each with several members (frames, streams) and zero padding between or after them.
-What was decoded before an error is yielded first, then `DamagedFile` says what is wrong. Nothing here frames
-records. An error of the machine (a disk that cannot be read) stays an OSError: it must not change what a
-corpus holds.
+gzip, zstd, bzip2, xz, each with several members (frames, streams) and zero bytes after them (between them
+too, zstd excepted). What was decoded before an error is yielded first, then `DamagedFile` says what is wrong.
+Nothing here frames records. An error of the machine (a disk that cannot be read) stays an OSError: it must
+not change what a corpus holds.
 
 Memory: a piece is at most PIECE_BYTES whatever a file claims, plus the decoder's window: up to 2 GiB for a
 zstd frame written with --long=31 (as large public dumps are), at most 1 GiB for xz. A window is filled only
@@ -177,7 +177,7 @@ def _member_pieces(stored: BinaryIO, size_bytes: int, kind: str) -> Iterator[byt
         while not (data := data.lstrip(b"\0")) and (data := stored.read(_STORED_BYTES)):
             pass
         if data and len(data) < MAGIC_BYTES:
-            data += stored.read(_STORED_BYTES)
+            data += stored.read(MAGIC_BYTES)
         if data and sniff(data) != kind:
             unread_bytes = size_bytes - stored.tell() + len(data)
             raise DamagedFile("trailing_garbage", f"bytes after the last {kind} member", unread_bytes)
@@ -245,7 +245,4 @@ def _zstd_pieces(stored: BinaryIO, size_bytes: int) -> Iterator[bytes]:
                 position += 4
         except zstandard.ZstdError as error:
             raise DamagedFile("corrupt", f"zstd: {error}", size_bytes - position) from error
-        if not decoder.eof:
-            raise DamagedFile(
-                "corrupt", "zstd: a frame does not end where its blocks do", size_bytes - position
-            )
+        assert decoder.eof  # the library and this walk read the same format

@@ -56,7 +56,7 @@ def parse_line(line: bytes, decoder: Decoder) -> Row | BadDocument:
         return BadDocument("invalid_utf8", f"{error.reason} at byte {error.start} of the record")
     if line.count(b"[") + line.count(b"{") > MAX_DEPTH:
         depth = nesting_depth(np.frombuffer(line, dtype=np.uint8))
-        if depth > MAX_DEPTH + 1:
+        if depth > MAX_DEPTH:
             return BadDocument("too_deep", f"nested {depth} deep; the limit is {MAX_DEPTH}")
     try:
         try:
@@ -76,7 +76,8 @@ def parse_line(line: bytes, decoder: Decoder) -> Row | BadDocument:
 def _is_json(line: bytes) -> bool:
     """Whether Python's parser, which does take lone surrogates, takes the line."""
     try:
-        json.loads(line.decode(), parse_constant=_refuse_constant)
+        # Numbers stay text: Python refuses to convert very long ones.
+        json.loads(line.decode(), parse_int=str, parse_float=str, parse_constant=_refuse_constant)
     except ValueError:
         return False
     return True

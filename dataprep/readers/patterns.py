@@ -53,9 +53,9 @@ def matches(base: str, segments: list[str]) -> Iterator[str]:
         for entry in _entries(base):
             if not wanted.match(entry.name) or (entry.name.startswith(".") and not first.startswith(".")):
                 continue
-            if rest and entry.is_dir():
+            if rest and _is_folder(entry):
                 yield from matches(entry.path, rest)
-            elif not rest and not entry.is_dir():
+            elif not rest and not _is_folder(entry):
                 yield entry.path
 
 
@@ -79,6 +79,13 @@ def _segments_match(names: list[str], segments: list[str]) -> bool:
 def _literal(segment: str) -> str | None:
     """The name that a segment stands for, or None where it holds a wildcard."""
     return None if _MAGIC.search(_ESCAPED.sub("", segment)) else _ESCAPED.sub(r"\1", segment)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself; whoever opens it will say so
+        return False
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]]:

@@ -66,7 +66,10 @@ def make_splits(
     splits = []
     for file in sorted(files, key=lambda each: each.name):
         chosen = _resolve(format, file)
-        cuts = READERS[chosen].cut(file, options, split_bytes)
+        try:
+            cuts = READERS[chosen].cut(file, options, split_bytes)
+        except OSError as error:
+            raise UserError(f"cannot read an input: {error.strerror or error}", where=file.path) from error
         if len(cuts) == 1 and cuts[0].weight_bytes < split_bytes:
             by_format.setdefault(chosen, []).extend(cuts)
         else:

@@ -16,7 +16,7 @@ from dataprep.cache import Cache, Entry, key_of
 from dataprep.columns import concat
 from dataprep.recipe import Recipe
 from dataprep.stages import sample
-from dataprep.stages.base import Task
+from dataprep.stages.base import Task, input_changed
 from dataprep.tokenizers import EngineChoice, choose_engine, describe, strip_special, train_bpe
 from manifests.errors import UserError
 from manifests.files import write_atomic
@@ -41,6 +41,7 @@ def task_of(recipe: Recipe, samples: Sequence[Entry]) -> Task:
         text = read_tokenizer_file(Path(str(settings.file)))
         described["file"] = digest_bytes(text.encode())
         payload["file"] = str(Path(str(settings.file)).absolute())
+        payload["digest"] = described["file"]
     components = {
         "version": VERSION,
         "samples": [entry.key for entry in samples],
@@ -62,6 +63,8 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         tokenizer_json = train_bpe(texts.to_strings(), payload["train"]["vocab_size"])
     else:
         tokenizer_json = read_tokenizer_file(Path(payload["file"]))
+        if digest_bytes(tokenizer_json.encode()) != payload["digest"]:
+            raise input_changed(payload["file"])
     facts = describe(tokenizer_json)
     encoding_json = strip_special(tokenizer_json, payload["special_tokens"])
     if payload["engine"] == "auto":

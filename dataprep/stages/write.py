@@ -99,6 +99,8 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
     row = 0
     for _, raw, texts in read_texts(split, options_from_json(payload["options"]), transforms):
         raw_hashes.append(hash128(raw.data, raw.offsets))
+        if row + len(texts) > len(kept):
+            raise input_changed(split_label(split))
         chosen = texts.take(kept[row : row + len(texts)])
         row += len(texts)
         if len(chosen):

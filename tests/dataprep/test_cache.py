@@ -116,3 +116,20 @@ def test_a_waiting_run_starts_when_the_other_ends(tmp_path: Path) -> None:
     with work_lock(tmp_path, wait=True):
         assert holder.wait(timeout=5) == 0
     holder.communicate()
+
+
+def test_every_byte_of_a_receipt_and_of_an_output_counts(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    commit(cache, "k" * 32)
+    entry = cache.get("stage", "k" * 32)
+    assert entry.is_intact()
+    receipt = entry.file("receipt.json").read_bytes()
+    for position in range(0, len(receipt), 7):
+        changed = bytearray(receipt)
+        changed[position] ^= 1
+        entry.file("receipt.json").write_bytes(changed)
+        assert cache.find("stage", "k" * 32) is None
+    entry.file("receipt.json").write_bytes(receipt)
+    entry.file("out.bin").write_bytes(b"resu1t")
+    entry = cache.get("stage", "k" * 32)  # of the right size
+    assert not entry.is_intact()

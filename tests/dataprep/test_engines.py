@@ -108,3 +108,23 @@ def _is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split()[2] not in ("Z", "X")
     except FileNotFoundError:
         return False
+
+
+def test_an_idle_worker_that_died_is_no_fault_of_the_next_task() -> None:
+    engine = LocalEngine(2, ENTRY)
+    list(engine.run(references("work", 4)))
+    for worker in engine.idle:
+        os.kill(worker.process.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, worker.process.pid, os.WEXITED | os.WNOWAIT)  # dead, and the engine not told
+    assert [each.kind for each in engine.run(references("work", 4))] == ["done"] * 4
+    engine.close()
+
+
+def test_a_worker_that_dies_with_a_request_unread_closes_without_a_word() -> None:
+    engine = LocalEngine(1, ENTRY)
+    list(engine.run(references("work", 1)))
+    (worker,) = engine.idle
+    worker.process.kill()
+    worker.process.wait()
+    assert not worker.give(references("work", 1)[0], ENTRY)
+    engine.close()

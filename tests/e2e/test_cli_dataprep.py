@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from dataprep.cache import work_lock
 from tests.e2e.corpora import recipe_data, write_inputs, write_recipe
 
 
@@ -97,3 +101,39 @@ def test_every_verb_explains_itself(verb: str) -> None:
     shown = dataprep(verb, "--help")
     assert shown.returncode == 0
     assert "--json" in shown.stdout
+
+
+def test_a_second_run_on_the_same_work_folder_is_refused(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    path = write_recipe(tmp_path)
+    with work_lock(tmp_path / "out.work"):
+        refused = dataprep("run", path)
+    assert refused.returncode == 2
+    assert "the work folder is in use by process" in refused.stderr
+    assert "--wait" in refused.stderr
+    assert dataprep("run", path, "--workers", "1").returncode == 0
+
+
+def test_an_interrupted_run_says_that_it_goes_on_from_there(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    path = write_recipe(tmp_path)
+    command = [sys.executable, "-m", "dataprep", "run", str(path), "--workers", "1", "--wait"]
+    with work_lock(tmp_path / "out.work"):
+        # It waits for the lock, so that this cannot come too late.
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        time.sleep(2)
+        os.killpg(process.pid, signal.SIGINT)
+        _, words = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped; what was finished is kept" in words
+    assert "Traceback" not in words
+
+
+def test_names_of_files_reach_a_terminal_without_their_escapes(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    name = tmp_path / "in" / "notes" / "\x1b[31m.txt"
+    name.symlink_to("nowhere")
+    refused = dataprep("plan", write_recipe(tmp_path))
+    assert refused.returncode == 2
+    assert "\\x1b[31m.txt" in refused.stderr
+    assert "\x1b" not in refused.stderr

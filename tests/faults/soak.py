@@ -1,4 +1,4 @@
-"""The kill test at any length: `python -m tests.faults.soak --rounds 20 --kills 20 --seed 1`.
+"""The kill test at any length: `python -m tests.faults.soak --rounds 10 --kills 20 --seed 17`.
 
 A round makes a corpus in an empty folder and kills the whole process group of `dataprep run` with SIGKILL at
 random moments, starting it again each time, then lets it finish and compares every file with an undisturbed
@@ -93,15 +93,19 @@ def _files(folder: Path) -> dict[str, str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--kills", type=int, default=20, help="a round")
+    parser.add_argument("--seed", type=int, default=17)
+    parser.add_argument("--write", type=Path, help="keep the result in this file, too")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         result = kill_and_rerun(
             Path(folder), seed=arguments.seed, rounds=arguments.rounds, kills=arguments.kills
         )
-    print(json.dumps(result, indent=1))
+    text = json.dumps(result, indent=1)
+    print(text)
+    if arguments.write is not None:
+        arguments.write.write_text(text + "\n")
     sys.exit(0 if result["equal"] == result["rounds"] else 1)
 
 

@@ -98,7 +98,7 @@ def has_surrogate(value: Any) -> bool:
 
 def keys_lost_a_surrogate(line: str) -> bool:
     """Whether a value that a later one with the same key replaced held a lone surrogate."""
-    pairs = json.loads(line, object_pairs_hook=lambda pairs: [list(pair) for pair in pairs])
+    pairs = json.loads(line, parse_int=Number, object_pairs_hook=lambda pairs: [list(pair) for pair in pairs])
     return has_surrogate(pairs)
 
 

@@ -28,7 +28,14 @@ def test_line_bounds_equal_split(data: bytes) -> None:
     assert [data[start:end] for start, end in zip(starts, ends, strict=True)] == lines_of(data)
 
 
-@given(line_pieces.map(b"".join), st.integers(0, 3))
+candidates = st.sampled_from(
+    [b"{}", b" {[]}", b"{x}\r", b"{[{}]}\t", b"", b" ", b"{", b"}", b"x}", b"{x", b'{"["}']
+)
+
+
+@given(
+    st.one_of(line_pieces.map(b"".join), st.lists(candidates, max_size=4).map(b"\n".join)), st.integers(0, 3)
+)
 def test_strip_lines_equals_strip(data: bytes, deepest: int) -> None:
     starts, ends = line_bounds(as_array(data))
     inner_starts, inner_ends, plain = strip_lines(as_array(data), starts, ends, deepest)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataprep.readers import ReadOptions
+from dataprep.readers import READERS, Extent, ReadOptions, Split
 from manifests.errors import UserError
 from tests.dataprep.kernels.strategies import texts
-from tests.dataprep.readers.reading import IDS, Found, read_file
+from tests.dataprep.readers.reading import IDS, Found, input_file, read_file
 
 # "\r" alone ends no row, and the csv module refuses it outside quotes; the writer below quotes it
 rows = st.lists(st.tuples(texts, texts, texts), max_size=8)
@@ -131,3 +131,11 @@ def test_columns_that_are_the_users_to_mend(path: Path, header: str, message: st
 def test_only_newlines_end_a_row(path: Path) -> None:
     assert read(path, 'id,text\n1,a\u2028b\x0b\x85\n2,"c\rd"\n').texts == ["a\u2028b\x0b\x85", "c\rd"]
     assert read(path, "id,text\n1,a\rb\n2,c\n").texts == ["c"]
+
+
+@pytest.mark.parametrize("row", ["1,a\n", "1\n"])
+def test_tiny_rows_good_or_bad_do_not_pile_up_in_one_chunk(path: Path, row: str) -> None:
+    path.write_text("id,text\n" + row * 50_000)
+    split = Split("source", "csv", (Extent(input_file(path), 0, path.stat().st_size),))
+    sizes = [chunk.records.num_rows or len(chunk.bad) for chunk in READERS["csv"].read(split, IDS)]
+    assert len(sizes) > 1 and sum(sizes) == 50_000

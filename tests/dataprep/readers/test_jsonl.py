@@ -39,8 +39,10 @@ lines = st.one_of(
             b'{"text":"\xff"}', b'{"text":"a","m":"\xed\xa0\x80"}', b'{"text":NaN}', b'{"text":"a\x00"}',
             b'{"text":"a","m":-Infinity}', b'{"text":"a","id":1.50}', b'{"text":"a","id":-0}',
             b'{"text":"a","id":1E400}', b'{"text":"b","text":1}', b'{"text":1,"text":"b","id":[],"id":"c"}',
-            b'{"te\\u0078t":"a"}', b'{"text":"a"}\r{"text":"b"}', b"\xef\xbb\xbf", b'\xef\xbb\xbf{"text":"a"}',
+            b'{"te\\u0078t":"a"}', b'{"text":"a"}\r{"text":"b"}', b"\xef\xbb\xbf",
+            b'\xef\xbb\xbf{"text":"a"}',
             b'{"text":"a\xe2\x80\xa8b"}', b'{"text":"a",}', b"{'text':'a'}", b"\x00\x00", b"[" * 500,
+            b'{"m":' + b"9" * 5000 + b',"text":"\\ud800"}',
             b'{"text":"' + b"[" * 201 + b'"}', b'{"text":"a","m":' + b"[" * 199 + b"]" * 199 + b"}",
             b'{"text":"a","m":' + b"[" * 200 + b"]" * 200 + b"}",
             b'{"text":"a","id":' + b"9" * 5000 + b"}", b'{"text":"' + b"long " * 60 + b'"}',
@@ -129,12 +131,26 @@ def test_the_fast_route_is_taken(path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert found.reasons == ["missing_text", "text_not_string"]
 
 
-def test_objects_over_lines_cannot_stand_for_several_on_a_line(path: Path) -> None:
-    # three lines and three objects, but not one on each
-    path.write_bytes(b'{"text":"a"} {"text":"b"}\n{"text":\n"c"}\n')
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"text":"a"} {"text":"b"}\n{"text":\n"c"}',
+        b'{"text":"a"} {"m":[{},\n{"x":1}],"text":"b"}',  # both lines start like an object
+        b'{"m":{}\n,"text":"b"} {"text":"c"}',  # both end like one
+        b'{"text":"a"}{"text":"b"}\n{"text":"c"',
+    ],
+)
+def test_as_many_objects_as_lines_are_not_one_on_each(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
     found = read_file("jsonl", path)
     assert found.documents == []
-    assert found.reasons == ["not_json"] * 3
+    assert found.reasons == ["not_json"] * (data.count(b"\n") + 1)
+
+
+def test_a_byte_order_mark_belongs_to_the_start_of_a_file_alone(path: Path) -> None:
+    path.write_bytes(b'{"text":"a"}\n\xef\xbb\xbf{"text":"b"}\n')
+    for found in (read_file("jsonl", path), read_ranges("jsonl", path, 13)):
+        assert found.texts == ["a"] and found.reasons == ["not_json"]
 
 
 def test_lines_are_numbered_where_reading_began_at_byte_0(path: Path) -> None:

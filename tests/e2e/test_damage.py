@@ -1,0 +1,232 @@
+"""What a disk, a hand or another program does to the work folder or to the inputs: it is noticed, and it
+costs time, never a byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dataprep.run as conductor
+from dataprep import task
+from dataprep.run import RunResult, run
+from manifests.errors import UserError
+from manifests.verify import verify
+from tests.e2e.corpora import digests, document, make_recipe, recipe_data, write_inputs
+
+
+@pytest.fixture(scope="module")
+def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("damage")
+    write_inputs(folder / "w" / "in")
+    run(make_recipe(folder / "w"), workers=0)
+    shutil.copytree(folder / "w", folder / "snapshot", copy_function=shutil.copy2)
+    return folder / "snapshot"
+
+
+@pytest.fixture
+def workspace(snapshot: Path) -> Path:
+    """The finished run, at the same path for every test (paths and times are what makes a file known)."""
+    folder = snapshot.parent / "w"
+    shutil.rmtree(folder)
+    shutil.copytree(snapshot, folder, copy_function=shutil.copy2)
+    return folder
+
+
+def again(folder: Path, **changes: Any) -> RunResult:
+    return run(make_recipe(folder, **changes), workers=0)
+
+
+def entries(folder: Path, stage: str) -> list[Path]:
+    return sorted((folder / "out.work" / stage).glob("*/*"))
+
+
+def flip(path: Path, position: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[position] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("stage", "file", "rerun"),
+    [
+        ("measure", "columns.arrow", "decide"),
+        ("decide", "verdicts.arrow", "write"),
+        ("sample", "texts.arrow", "tokenizer"),
+        ("tokenizer", "encoding.json", "write"),
+        ("write", "tokens.bin", "pack"),
+        ("write", "documents.arrow", "pack"),
+    ],
+)
+def test_a_damaged_entry_is_made_again_before_a_stage_builds_on_it(
+    workspace: Path, stage: str, file: str, rerun: str
+) -> None:
+    before = digests(workspace / "out")
+    entry = entries(workspace, stage)[0]
+    flip(entry / file, (entry / file).stat().st_size // 2)
+    shutil.rmtree(workspace / "out.work" / rerun)
+    result = again(workspace)
+    assert result.tasks_run[stage] == 1
+    assert digests(workspace / "out") == before
+
+
+def test_a_damaged_tokenizer_is_not_published(workspace: Path) -> None:
+    before = digests(workspace / "out")
+    shutil.rmtree(workspace / "out")
+    flip(entries(workspace, "tokenizer")[0] / "tokenizer.json", 100)
+    again(workspace)
+    assert verify(workspace / "out").problems == ()
+    assert digests(workspace / "out") == before
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[]", b"null", b"{", None])
+@pytest.mark.parametrize("name", ["fingerprints.json", "last.json", "receipt.json", "plan"])
+def test_a_file_of_the_work_folder_that_holds_nonsense_costs_time_only(
+    workspace: Path, name: str, content: bytes | None
+) -> None:
+    before = digests(workspace / "out")
+    work = workspace / "out.work"
+    paths = {"receipt.json": entries(workspace, "decide")[0] / name, "plan": next(work.glob("plans/decide*"))}
+    path = paths.get(name, work / name)
+    if content is None:
+        content = path.read_bytes().replace(b'"', b'["', 1)
+    path.write_bytes(content)
+    if name == "plan":
+        shutil.rmtree(work / "decide")
+        task._load.cache_clear()  # as in a worker of another run
+    again(workspace)
+    assert digests(workspace / "out") == before
+
+
+def test_an_edited_receipt_counts_as_absent(workspace: Path) -> None:
+    path = entries(workspace, "decide")[0] / "receipt.json"
+    path.write_bytes(path.read_bytes().replace(b'"documents": 60', b'"documents": 61', 1))
+    assert again(workspace).tasks_run == {"decide": 1}
+
+
+Change = Callable[[Path], None]
+
+
+def _rewrite(path: Path) -> None:
+    """Other bytes under the same size and time."""
+    status = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"river", b"RIVER"))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _append(path: Path) -> None:
+    record = {"url": "late", "content": document("late")}
+    path.write_bytes(path.read_bytes() + json.dumps(record).encode() + b"\n")
+
+
+def _when(monkeypatch: pytest.MonkeyPatch, stage: str, change: Callable[[], object]) -> None:
+    """Change something just before a stage runs."""
+    execute = conductor._execute
+
+    def changed(stage_plan: Any, *rest: Any) -> Any:
+        if stage_plan.stage == stage:
+            change()
+        return execute(stage_plan, *rest)
+
+    monkeypatch.setattr(conductor, "_execute", changed)
+
+
+@pytest.mark.parametrize("change", [_rewrite, _append])
+@pytest.mark.parametrize("stage", ["measure", "sample", "write"])
+def test_an_input_that_changes_during_the_run_stops_it_and_poisons_nothing(
+    stage: str, change: Change, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_inputs(tmp_path / "in")
+    path = tmp_path / "in" / "web-0.jsonl"
+    original, status = path.read_bytes(), path.stat()
+    with monkeypatch.context() as patch:
+        _when(patch, stage, lambda: change(path))
+        if (stage, change) == ("measure", _rewrite):
+            again(tmp_path)  # nobody has seen the old bytes
+        else:
+            with pytest.raises(UserError, match="the input changed while the run was reading it"):
+                again(tmp_path)
+    again(tmp_path)  # the files are at rest: the same command goes on
+    if change is _append:
+        path.write_bytes(original)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        again(tmp_path)
+    shown = digests(tmp_path / "out")
+    shutil.rmtree(tmp_path / "out.work")
+    shutil.rmtree(tmp_path / "out")
+    again(tmp_path)
+    assert digests(tmp_path / "out") == shown
+
+
+def test_new_columns_are_not_computed_from_other_bytes_than_the_old_ones(workspace: Path) -> None:
+    _rewrite(workspace / "in" / "web-0.jsonl")
+    steps = [*recipe_data(workspace)["steps"][:2], {"exact_dedup": {"by": "normalized_text"}}]
+    with pytest.raises(UserError, match="the input changed"):
+        again(workspace, steps=steps)
+    shown = again(workspace, steps=steps).published.manifest
+    shutil.rmtree(workspace / "out.work")
+    shutil.rmtree(workspace / "out")
+    assert again(workspace, steps=steps).published.manifest == shown
+
+
+@pytest.mark.parametrize("stage", ["measure", "sample", "write"])
+def test_an_input_that_vanishes_is_named(stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_inputs(tmp_path / "in")
+    path = tmp_path / "in" / "books.parquet"
+    _when(monkeypatch, stage, lambda: path.unlink(missing_ok=True))
+    with pytest.raises(UserError, match="cannot read an input: No such file or directory") as caught:
+        again(tmp_path)
+    assert caught.value.where == str(path)
+
+
+def test_a_tokenizer_file_that_changes_during_the_run_stops_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = workspace / "tokenizer.json"
+    shutil.copyfile(workspace / "out" / "tokenizer.json", path)
+    with monkeypatch.context() as patch:
+        _when(patch, "tokenizer", lambda: path.write_text(path.read_text() + "\n"))
+        with pytest.raises(UserError, match="the input changed") as caught:
+            again(workspace, tokenizer={"file": str(path), "engine": "tokenizers"})
+    assert caught.value.where == str(path)
+    again(workspace, tokenizer={"file": str(path), "engine": "tokenizers"})
+    assert (workspace / "out" / "tokenizer.json").read_bytes() == path.read_bytes()
+
+
+def test_a_run_does_not_feed_on_its_own_files(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    changes: dict[str, Any] = {
+        "sources": {"books": {"path": str(tmp_path / "in" / "**" / "*.parquet")}},
+        "steps": [],
+        "output": str(tmp_path / "in" / "out"),
+    }
+    again(tmp_path, **changes)
+    with pytest.raises(UserError, match=r"sources\.books\.path: matches .*, which an earlier run wrote"):
+        again(tmp_path, **changes)
+    assert again(tmp_path, **changes, exclude=["out/**", "out.work/**"]).tasks_run == {}
+
+
+def test_what_a_killed_run_left_in_the_output_is_swept(workspace: Path) -> None:
+    (workspace / "out" / ".tmp-0123-web-train-00000.bin").write_bytes(b"half")
+    (workspace / "out" / "manifest.json").unlink()
+    again(workspace)
+    assert not list((workspace / "out").glob(".tmp-*"))
+
+
+def test_a_link_to_itself_is_named(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    (tmp_path / "in" / "notes" / "loop.txt").symlink_to("loop.txt")
+    with pytest.raises(UserError, match=r"Too many levels of symbolic links: .*loop\.txt"):
+        again(tmp_path)
+
+
+def test_too_many_reasons_are_refused_in_words(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    steps = [{"gopher_quality": {"min_words": count}} for count in range(1, 8)]
+    with pytest.raises(UserError, match=r"^a recipe may have 64 drop reasons"):
+        again(tmp_path, steps=steps)
