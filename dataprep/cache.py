@@ -207,6 +207,17 @@ def _read_receipt(path: Path) -> dict[str, Any] | None:
 
 
 @contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold a file for this process, waiting for it; the kernel lets go of it when the process ends."""
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+@contextmanager
 def work_lock(work: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the work folder for this process.
 

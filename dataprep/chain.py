@@ -21,6 +21,7 @@ from dataprep.steps.base import Params, StepType, Transform, measuring_parameter
 BASE = "base"
 FINAL = "final"
 BASE_VERSION = 1
+FINAL_VERSION = 1
 """What `base` (hashes of the text as read) and `final` (hashes after all transforms) hold; see
 stages/measure.py."""
 
@@ -104,7 +105,7 @@ def column_sets(chain: Sequence[Link], format: str, options: ReadOptions) -> lis
         else:
             components = {"reader": reader, "above": list(above), "columns": link.describe()}
             sets.append(ColumnSet(link.label, len(above), components))
-    sets.append(ColumnSet(FINAL, len(above), {"reader": reader, "above": above, "final": BASE_VERSION}))
+    sets.append(ColumnSet(FINAL, len(above), {"reader": reader, "above": above, "final": FINAL_VERSION}))
     return sets
 
 

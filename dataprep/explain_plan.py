@@ -16,10 +16,13 @@ from dataprep.recipe import Recipe
 from dataprep.stages import measure
 
 SHOWN_REASONS = 12
+UNSPLITTABLE_BYTES = 10**9
+"""A larger file that is one split deserves a warning."""
 
 
 def plan_recipe(recipe: Recipe) -> dict[str, Any]:
-    """Return {"inputs": ..., "stages": [{"stage", "tasks", "done", "reasons"}], "first": stage or None}.
+    """Return {"inputs", "warnings", "stages": [{"stage", "tasks", "done", "reasons"}], "first": a stage or
+    None}.
 
     `first` is the first stage with something to do; what the stages after it must do depends on what it
     finds, so they are listed with `tasks` None.
@@ -51,7 +54,7 @@ def plan_recipe(recipe: Recipe) -> dict[str, Any]:
         for name in STAGES
         if name not in known
     ]
-    return {"inputs": _inputs(splits), "stages": stages, "first": first}
+    return {"inputs": _inputs(splits), "warnings": _warnings(splits), "stages": stages, "first": first}
 
 
 def print_plan(result: dict[str, Any], console: Console) -> None:
@@ -61,6 +64,8 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
             f"{source}: {counts['files']:,} files, {counts['bytes']:,} bytes, {counts['splits']:,} splits",
             markup=False,
         )
+    for warning in result["warnings"]:
+        console.print(printable(f"warning: {warning}"), markup=False)
     for each in result["stages"]:
         if each["tasks"] is None:
             console.print(f"{each['stage']:>10}  depends on what {result['first']} finds")
@@ -73,6 +78,16 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
             console.print(f"{'':>12}and {len(each['reasons']) - SHOWN_REASONS:,} more reasons")
     if result["first"] is None:
         console.print("nothing to run: the corpus is up to date")
+
+
+def _warnings(splits: list[measure.SplitPlan]) -> list[str]:
+    """Files that one worker must read alone, since their format or compression cannot be entered midway."""
+    return [
+        f"{plan.label}: {extent.file.size_bytes:,} bytes that cannot be split; one task reads them all"
+        for plan in splits
+        for extent in plan.split.extents
+        if extent.unit == "bytes" and extent.is_whole and extent.file.size_bytes > UNSPLITTABLE_BYTES
+    ]
 
 
 def _inputs(splits: list[measure.SplitPlan]) -> dict[str, dict[str, int]]:

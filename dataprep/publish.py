@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from dataprep.cache import exclusive
 from dataprep.chain import labels
 from dataprep.plan import Plans
 from dataprep.report.build import build_report
@@ -82,6 +83,14 @@ def publish(plans: Plans) -> Published:
 
     folder.mkdir(parents=True, exist_ok=True)
     _claim(folder)
+    with exclusive(folder / MARKER):  # of runs with other work folders, too
+        return _replace(plans, shards, unsealed, report, folder)
+
+
+def _replace(
+    plans: Plans, shards: Sequence[Shard], unsealed: Manifest, report: dict[str, Any], folder: Path
+) -> Published:
+    """Take the manifest away, put everything in its place, and seal it."""
     (folder / MANIFEST_NAME).unlink(missing_ok=True)
     fsync_directory(folder)
     _link(plans, shards, folder)

@@ -2,8 +2,7 @@
 document.
 
 Read `run` from top to bottom; `plan.py` says what there is to do and `task.py` what a worker does with one
-task. Retries are decided here: a task that killed its worker is run once more, alone, and if it kills again
-the run stops with the line that would accept the loss. Nothing but the recipe leaves data out.
+task; `place.py` brings the two together. Nothing but the recipe leaves data out.
 """
 
 from __future__ import annotations
@@ -13,15 +12,17 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dataprep.budget import judge_failures, judge_removals
 from dataprep.cache import Cache, Entry, work_lock
 from dataprep.chain import BASE
-from dataprep.engines import ENGINES, Engine, Outcome, TaskReference
+from dataprep.engines import ENGINES, Engine
 from dataprep.fingerprints import Fingerprints
 from dataprep.narrate import Narrator
+from dataprep.place import Results, place
 from dataprep.plan import Plans, StagePlan, list_splits, read_record, record_of
 from dataprep.preflight import preflight
 from dataprep.publish import DamagedEntries, Published, publish
@@ -29,9 +30,8 @@ from dataprep.readers import Split
 from dataprep.recipe import Recipe
 from dataprep.report import REPORT_NAME, write_report
 from dataprep.stages import decide, measure
-from manifests.errors import UserError
+from dataprep.stages.base import Task
 from manifests.files import write_atomic
-from manifests.fingerprint import digest_value
 
 STAGES_WITH_TEXT = {
     "measure": "read, hash, measure",
@@ -97,7 +97,9 @@ def _run_stages(
                 _discard(stage, keys, plans, narrator)
             continue
         started = time.perf_counter()
-        outcomes = _execute(stage_plan, engine, fingerprints, work, narrator, tasks_run)
+        outcomes = place(stage_plan, engine, work, narrator, partial(_forget_inputs, fingerprints))
+        if outcomes:
+            tasks_run[stage_plan.stage] = tasks_run.get(stage_plan.stage, 0) + len(outcomes)
         entries = _entries(plans, stage_plan, outcomes, fingerprints)
         plans.done(stage_plan.stage, entries)
         finished[stage_plan.stage] = stage_plan
@@ -110,7 +112,7 @@ def _run_stages(
     return finished
 
 
-def _kept(plans: Plans, stage_plan: StagePlan, outcomes: dict[int, dict[str, Any]]) -> list[Entry]:
+def _kept(plans: Plans, stage_plan: StagePlan, outcomes: Results) -> list[Entry]:
     """The entries of a stage that an earlier run left."""
     if stage_plan.stage != measure.STAGE:
         return [entry for each in stage_plan.tasks for entry in each.entries]
@@ -144,44 +146,8 @@ def _discard(stage: str, keys: Sequence[str], plans: Plans, narrator: Narrator) 
     narrator.line(f"damaged on disk since they were made, so made again: {len(keys):,} of {stage}")
 
 
-def _execute(
-    stage_plan: StagePlan,
-    engine: Engine,
-    fingerprints: Fingerprints,
-    work: Path,
-    narrator: Narrator,
-    tasks_run: dict[str, int],
-) -> dict[int, dict[str, Any]]:
-    """Run the tasks of a stage that are not done; return index -> result. Raises on the first that cannot
-    be done."""
-    to_run = stage_plan.to_run
-    if not to_run:
-        return {}
-    plan_file = write_plan(stage_plan, work)
-    references = [TaskReference(plan_file, stage_plan.stage, index) for index in to_run]
-    results: dict[int, dict[str, Any]] = {}
-    died: list[Outcome] = []
-    with narrator.stage(stage_plan.stage, len(to_run)):
-        for outcome in engine.run(references):
-            if outcome.kind == "died":
-                died.append(outcome)
-                continue
-            results[outcome.reference.index] = _result(outcome, stage_plan, fingerprints)
-            narrator.advance()
-        for first in died:  # alone, so that a second death has one cause only
-            label = stage_plan.tasks[first.reference.index].task.label
-            narrator.line(f"worker died ({first.detail}) in {stage_plan.stage}, {label}: once more, alone")
-            for outcome in engine.run([first.reference]):
-                if outcome.kind == "died":
-                    raise _killer(stage_plan, outcome)
-                results[outcome.reference.index] = _result(outcome, stage_plan, fingerprints)
-                narrator.advance()
-    tasks_run[stage_plan.stage] = tasks_run.get(stage_plan.stage, 0) + len(results)
-    return results
-
-
 def _entries(
-    plans: Plans, stage_plan: StagePlan, outcomes: dict[int, dict[str, Any]], fingerprints: Fingerprints
+    plans: Plans, stage_plan: StagePlan, outcomes: Results, fingerprints: Fingerprints
 ) -> list[Entry]:
     """The finished entry of every task of the stage, in task order."""
     if stage_plan.stage != measure.STAGE:
@@ -206,63 +172,14 @@ def _entries(
     return entries
 
 
-def write_plan(stage_plan: StagePlan, work: Path) -> Path:
-    """Write the tasks of a stage to a plan file, named by its content, and return its path."""
-    tasks = [
-        {
-            "label": each.task.label,
-            "key": each.task.key,
-            "components": each.task.components,
-            "payload": each.task.payload,
-        }
-        for each in stage_plan.tasks
-    ]
-    content = {"work": str(work.absolute()), "stage": stage_plan.stage, "tasks": tasks}
-    path = work / "plans" / f"{stage_plan.stage}-{digest_value(content).split(':')[1][:16]}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, json.dumps(content).encode())
-    return path
-
-
-def _result(outcome: Outcome, stage_plan: StagePlan, fingerprints: Fingerprints) -> dict[str, Any]:
-    task = stage_plan.tasks[outcome.reference.index].task
-    label = task.label
-    if outcome.kind != "done" and "split" in task.payload:
-        # Perhaps its files are not what their sizes and times say; the next run reads them to see.
+def _forget_inputs(fingerprints: Fingerprints, task: Task) -> None:
+    """Perhaps the files of a failed task are not what their sizes and times say: the next run reads them."""
+    if "split" in task.payload:
         fingerprints.forget(Split.from_dict(task.payload["split"]).extents)
         fingerprints.save()
-    if outcome.kind == "refused":
-        where = outcome.result["where"] or f"{stage_plan.stage}, {label}"
-        raise UserError(outcome.result["what"], where=where, hint=outcome.result["hint"])
-    if outcome.kind == "failed":
-        raise UserError(
-            f"a task failed:\n{outcome.detail.rstrip()}",
-            where=f"{stage_plan.stage}, {label}",
-            hint="a defect of the tool or a library; what is finished is kept, so a mended version goes on",
-        )
-    return outcome.result
 
 
-def _killer(stage_plan: StagePlan, outcome: Outcome) -> UserError:
-    task = stage_plan.tasks[outcome.reference.index].task
-    split = task.payload.get("split")
-    names = [extent["file"]["name"] for extent in split["extents"]] if split else []
-    exclude = ", ".join(json.dumps(name) for name in names[:20])
-    hint = (
-        f"to leave this input out, for good and on the record, add to the recipe:\nexclude: [{exclude}]"
-        if names
-        else "run with --workers 1 to see whether memory is the cause"
-    )
-    return UserError(
-        f"this task killed its worker twice ({outcome.detail})",
-        where=f"{stage_plan.stage}, {task.label}",
-        hint=hint,
-    )
-
-
-def _narrate(
-    stage_plan: StagePlan, outcomes: dict[int, dict[str, Any]], seconds: float, narrator: Narrator
-) -> None:
+def _narrate(stage_plan: StagePlan, outcomes: Results, seconds: float, narrator: Narrator) -> None:
     total = len(stage_plan.tasks)
     text = f"{stage_plan.stage:>10}  "
     if not outcomes:

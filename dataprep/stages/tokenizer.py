@@ -15,6 +15,7 @@ from typing import Any
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.columns import concat
 from dataprep.recipe import Recipe
+from dataprep.recipe.model import PROBE_BYTES
 from dataprep.stages import sample
 from dataprep.stages.base import Task, input_changed
 from dataprep.tokenizers import EngineChoice, choose_engine, describe, strip_special, train_bpe
@@ -27,8 +28,6 @@ VERSION = 1
 FILE = "tokenizer.json"
 ENCODING_FILE = "encoding.json"
 """What the engines load: FILE without its special tokens, unless the recipe says `special_tokens: parse`."""
-
-PROBE_BYTES = 1_000_000
 
 
 def task_of(recipe: Recipe, samples: Sequence[Entry]) -> Task:
@@ -58,7 +57,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         if texts.num_bytes == 0:
             raise UserError(
                 "no document is left to train a tokenizer on",
-                hint="loosen the rules, or look at what they drop: dataprep report",
+                hint="run with a tokenizer file or with fewer steps, and read the report",
             )
         tokenizer_json = train_bpe(texts.to_strings(), payload["train"]["vocab_size"])
     else:

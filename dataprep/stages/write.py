@@ -18,7 +18,16 @@ import numpy as np
 import pyarrow as pa
 
 from dataprep.cache import Cache, Entry, key_of
-from dataprep.chain import BASE, FINAL, chain_from_json, chain_to_json, reader_components, transforms_of
+from dataprep.chain import (
+    BASE,
+    BASE_VERSION,
+    FINAL,
+    FINAL_VERSION,
+    chain_from_json,
+    chain_to_json,
+    reader_components,
+    transforms_of,
+)
 from dataprep.columnfile import hashes_to_arrow, read_columns
 from dataprep.decide.heldout import hash_key
 from dataprep.decide.verdicts import KEPT
@@ -60,6 +69,7 @@ def tasks_of(
         }
         components = {
             "version": VERSION,
+            "columns": [BASE_VERSION, FINAL_VERSION],
             "source": plan.split.source,
             "split": plan.digest,
             "reader": reader_components(plan.split.format, plan.options),

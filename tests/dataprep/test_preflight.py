@@ -14,9 +14,9 @@ import pytest
 import zstandard
 
 from dataprep.cache import LOCK_NAME, work_lock
-from dataprep.folders import Estimate
-from dataprep.peek import MAX_RECORDS, Peek, peek
 from dataprep.preflight import preflight
+from dataprep.preflight.folders import Estimate
+from dataprep.preflight.peek import MAX_RECORDS, Peek, peek
 from dataprep.publish import MARKER
 from dataprep.readers.listing import list_inputs
 from dataprep.recipe import load_recipe
@@ -298,7 +298,7 @@ class TestDisk:
         assert check(self.SOURCES).work_bytes == before - held
 
     def test_other_disks_are_asked_on_their_own(self, big: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("dataprep.folders._disk", lambda folder: str(folder))
+        monkeypatch.setattr("dataprep.preflight.folders._disk", lambda folder: str(folder))
         asked: list[Path] = []
 
         def free(folder: Path) -> int:

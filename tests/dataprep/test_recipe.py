@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from dataprep.recipe import PROBE_BYTES, Recipe, load_recipe, recipe_of
-from dataprep.recipe_checks import cross_checks
+from dataprep.recipe import Recipe, load_recipe, recipe_of
+from dataprep.recipe.checks import cross_checks
+from dataprep.recipe.model import PROBE_BYTES
 from dataprep.steps import STEPS
 from manifests.errors import UserError
 from manifests.fingerprint import canonical_json

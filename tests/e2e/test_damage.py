@@ -126,14 +126,14 @@ def _append(path: Path) -> None:
 
 def _when(monkeypatch: pytest.MonkeyPatch, stage: str, change: Callable[[], object]) -> None:
     """Change something just before a stage runs."""
-    execute = conductor._execute
+    execute = conductor.place
 
     def changed(stage_plan: Any, *rest: Any) -> Any:
         if stage_plan.stage == stage:
             change()
         return execute(stage_plan, *rest)
 
-    monkeypatch.setattr(conductor, "_execute", changed)
+    monkeypatch.setattr(conductor, "place", changed)
 
 
 @pytest.mark.parametrize("change", [_rewrite, _append])

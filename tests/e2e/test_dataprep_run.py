@@ -240,3 +240,13 @@ def test_an_older_version_leaves_no_shards_behind(workspace: Path) -> None:
     left = set(digests(workspace / "out"))
     assert left < names
     assert verify(workspace / "out").problems == ()
+
+
+def test_the_plan_warns_of_large_files_that_cannot_be_split(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    with open(tmp_path / "in" / "web-2.jsonl.zst", "wb") as file:
+        file.write(b"\x28\xb5\x2f\xfd")
+        file.truncate(1_000_000_001)
+    sources = {"web": {"path": str(tmp_path / "in" / "web-2*"), "format": "jsonl"}}
+    (warning,) = plan_recipe(make_recipe(tmp_path, sources=sources, steps=[]))["warnings"]
+    assert "web-2.jsonl.zst: 1,000,000,001 bytes that cannot be split" in warning

@@ -1,7 +1,7 @@
 """One entry of a recipe's `steps:`: a step, its parameters, and the sources it runs on.
 
 `only`, `except` and `max_removed` belong to every step; the other keys are the step's own parameters,
-validated by its own model. How an entry fits the rest of the recipe is checked in `recipe_checks.py`.
+validated by its own model. How an entry fits the rest of the recipe is checked in `checks.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from dataprep.recipe_fields import Text
+from dataprep.recipe.fields import Text
 from dataprep.steps import STEPS
 from dataprep.steps.base import Params, Transform
 from manifests.fields import Record

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dataprep.step_entry import StepEntry, step_entry
+from dataprep.recipe.step_entry import StepEntry, step_entry
 from dataprep.steps import STEPS
 from dataprep.steps.base import Decision
 from manifests.problems import Problem

@@ -1,8 +1,8 @@
 """What can be known to fail is refused before work starts, all at once: inputs, fields, tokenizer, disks.
 
-`recipe.py` has checked the text of the recipe; this looks at the disks, reads at most a megabyte a format of
-an input, and writes nothing. What it cannot see (a bad record, a full disk later on) the run itself reports.
-The folders and the room in them are in `folders.py`, the look at a file in `peek.py`.
+`dataprep/recipe/` has checked the text of the recipe; this looks at the disks, reads at most a megabyte a
+format of an input, and writes nothing. What it cannot see (a bad record, a full disk later on) the run itself
+reports. The folders and the room in them are in `folders.py`, the look at a file in `peek.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataprep.folders import (
+from dataprep.preflight.folders import (
     Estimate,
     check_disk,
     check_folders,
@@ -19,7 +19,7 @@ from dataprep.folders import (
     estimate_bytes,
     free_bytes,
 )
-from dataprep.peek import NUMBER, TEXT, peek
+from dataprep.preflight.peek import NUMBER, TEXT, peek
 from dataprep.readers.listing import InputFile, list_inputs
 from dataprep.readers.splits import FORMATS_BY_SUFFIX, format_of
 from dataprep.recipe import Input, Recipe

@@ -1,8 +1,9 @@
 """The recipe: what a corpus is made of and how. Frozen, strict, complete before work starts.
 
 `load_recipe` reads a file and refuses it with every mistake at once, each with its line and the nearest valid
-name. Validation looks at the text alone; whether inputs exist and disks have room is for `preflight.py`. What
-the steps do with documents is in `steps/`, what one entry of `steps:` means in `step_entry.py`.
+name. Validation looks at the text alone; whether inputs exist and disks have room is for
+`dataprep/preflight/`. What the steps do with documents is in `steps/`, what one entry of `steps:` means in
+`step_entry.py`.
 
 Paths are used as written, so relative ones count from the current folder, as for any other command-line tool,
 and not from the recipe's: a recipe is copied and shared, the data does not move along. `${env:NAME}` in an
@@ -17,9 +18,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, PrivateAttr
 
-from dataprep.recipe_checks import cross_checks
-from dataprep.recipe_fields import Name, Paths, Text, Version
-from dataprep.step_entry import StepEntry, step_entry
+from dataprep.recipe.checks import cross_checks
+from dataprep.recipe.fields import Name, Paths, Text, Version
+from dataprep.recipe.step_entry import StepEntry, step_entry
 from dataprep.steps import STEPS
 from manifests.errors import UserError
 from manifests.fields import Record
