@@ -15,11 +15,14 @@ hypothesis.settings.register_profile(
     "default",
     max_examples=50,
     deadline=None,  # the machines that run this are shared, so a slow example proves nothing
-    derandomize=True,  # a failure is the same failure again; `soak` looks further
+    derandomize=True,  # a failure is the same failure again; `make soak` looks further
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.register_profile(
-    "soak", parent=hypothesis.settings.get_profile("default"), max_examples=2000
+    "soak",
+    parent=hypothesis.settings.get_profile("default"),
+    derandomize=False,
+    max_examples=2000,
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 

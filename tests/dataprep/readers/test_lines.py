@@ -29,9 +29,7 @@ def lines_in(blocks: Iterator[LineBlock | LongLine]) -> list[tuple[int, bytes | 
             found.append((block.offset, None))
             continue
         offset = block.offset
-        for line in (
-            bytes(block.data).splitlines(keepends=True) if b"\r" not in block.data else split(block.data)
-        ):
+        for line in split(block.data):
             found.append((offset, line))
             offset += len(line)
     return found

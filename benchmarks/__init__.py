@@ -1,0 +1,15 @@
+"""What the project measures of itself: `python -m benchmarks NAME`. No test depends on a time.
+
+Each module of BENCHMARKS has `run(data_pack, quick)`, which returns a dict of figures; `benchmarks.__main__`
+adds the machine and the yardstick. Helpers for fair timing are in `benchmarks.measure`.
+"""
+
+from __future__ import annotations
+
+BENCHMARKS = {
+    "read": "compressed JSON lines to Arrow, beside decompressing and parsing alone",
+    "steps": "each step of a recipe on text in memory",
+    "tokens": "text to token ids, cold and warm, beside other tokenizers",
+    "pipeline": "a whole recipe, stage by stage",
+    "loader": "rows of tokens to a trainer, beside a plain loop over the same file",
+}
