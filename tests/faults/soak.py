@@ -25,37 +25,39 @@ from tests.e2e.corpora import digests, write_inputs, write_recipe
 
 
 def kill_and_rerun(folder: Path, *, seed: int, rounds: int, kills: int) -> dict[str, Any]:
-    """Return how many rounds ended equal, how many kills hit a running process, and in which stage."""
+    """Return how many rounds ended equal, how many kills hit a running process, and after which stage."""
     chance = random.Random(seed)
     write_inputs(folder / "in")
     recipe = write_recipe(folder)
-    started = time.monotonic()
-    _finish(recipe)
-    seconds = time.monotonic() - started
-    expected = _files(folder)
-    equal, hits, places = 0, 0, Counter[str]()
-    for _ in range(rounds):
-        shutil.rmtree(folder / "out")
-        shutil.rmtree(folder / "out.work")
+    seconds = _finish(recipe)
+    expected = digests(folder / "out")
+    equal, places = 0, Counter[str]()
+    for number in range(rounds):
+        _clear(folder)
         done = 0
         while done < kills:
-            place = _kill_after(recipe, chance.uniform(0.2, 1.0) * seconds)
-            if place is None:  # it finished first: from here on only its first moments can be hit
-                shutil.rmtree(folder / "out", ignore_errors=True)
-                shutil.rmtree(folder / "out.work", ignore_errors=True)
+            place, took = _kill_after(recipe, chance.uniform(0.05, 1.0) * seconds)
+            if place is None:  # it finished first: begin again, and do not wait that long any more
+                seconds = max(1.0, min(seconds, took))
+                _clear(folder)
                 continue
             done += 1
             places[place] += 1
-        hits += done
         _finish(recipe)
-        equal += _files(folder) == expected
+        equal += digests(folder / "out") == expected
+        print(f"round {number + 1} of {rounds}: {equal} equal, {sum(places.values())} kills", file=sys.stderr)
     return {
         "seed": seed,
         "rounds": rounds,
         "equal": equal,
-        "kills": hits,
-        "last_line_when_killed": dict(places),
+        "kills": sum(places.values()),
+        "last_line_when_killed": dict(sorted(places.items())),
     }
+
+
+def _clear(folder: Path) -> None:
+    for name in ("out", "out.work"):
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _start(recipe: Path) -> subprocess.Popen[str]:
@@ -65,30 +67,31 @@ def _start(recipe: Path) -> subprocess.Popen[str]:
     )
 
 
-def _finish(recipe: Path) -> None:
+def _finish(recipe: Path) -> float:
+    """Run to the end; return the seconds it took."""
+    started = time.monotonic()
     process = _start(recipe)
     _, errors = process.communicate()
     if process.returncode != 0:
         raise AssertionError(errors)
+    return time.monotonic() - started
 
 
-def _kill_after(recipe: Path, seconds: float) -> str | None:
-    """Start a run and kill it; return the stage it had finished last, or None if it was done before."""
+def _kill_after(recipe: Path, seconds: float) -> tuple[str | None, float]:
+    """Start a run and kill it; return the stage it had finished last, or None and the seconds it took if it
+    was done before."""
+    started = time.monotonic()
     process = _start(recipe)
-    time.sleep(seconds)
-    if process.poll() is not None:
+    try:
+        _, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
         _, errors = process.communicate()
-        if process.returncode != 0:
-            raise AssertionError(errors)
-        return None
-    os.killpg(process.pid, signal.SIGKILL)
-    _, errors = process.communicate()
-    lines = [line.split()[0] for line in errors.splitlines() if line[:10].strip()]
-    return lines[-1] if lines else "start"
-
-
-def _files(folder: Path) -> dict[str, str]:
-    return digests(folder / "out")
+        lines = [line.split()[0] for line in errors.splitlines() if line[:10].strip()]
+        return lines[-1] if lines else "start", seconds
+    if process.returncode != 0:
+        raise AssertionError(errors)
+    return None, time.monotonic() - started
 
 
 def main() -> None:
