@@ -8,12 +8,15 @@ from typing import Any
 from rich.console import Console
 
 from dataprep.cache import Cache
+from dataprep.chain import labels
 from dataprep.fingerprints import Fingerprints
 from dataprep.narrate import printable
 from dataprep.plan import STAGES, Plans, list_splits, read_record
 from dataprep.preflight import preflight
 from dataprep.recipe import Recipe
 from dataprep.stages import measure
+from dataprep.steps import STEPS
+from dataprep.steps.base import Decision, Rule
 
 SHOWN_REASONS = 12
 UNSPLITTABLE_BYTES = 10**9
@@ -21,8 +24,8 @@ UNSPLITTABLE_BYTES = 10**9
 
 
 def plan_recipe(recipe: Recipe) -> dict[str, Any]:
-    """Return {"inputs", "warnings", "stages": [{"stage", "tasks", "done", "reasons"}], "first": a stage or
-    None}.
+    """Return {"inputs", "notes", "warnings", "stages": [{"stage", "tasks", "done", "reasons"}], "first": a
+    stage or None}.
 
     `first` is the first stage with something to do; what the stages after it must do depends on what it
     finds, so they are listed with `tasks` None.
@@ -54,7 +57,13 @@ def plan_recipe(recipe: Recipe) -> dict[str, Any]:
         for name in STAGES
         if name not in known
     ]
-    return {"inputs": _inputs(splits), "warnings": _warnings(splits), "stages": stages, "first": first}
+    return {
+        "inputs": _inputs(splits),
+        "notes": _notes(recipe),
+        "warnings": _warnings(splits),
+        "stages": stages,
+        "first": first,
+    }
 
 
 def print_plan(result: dict[str, Any], console: Console) -> None:
@@ -64,6 +73,8 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
             f"{source}: {counts['files']:,} files, {counts['bytes']:,} bytes, {counts['splits']:,} splits",
             markup=False,
         )
+    for note in result["notes"]:
+        console.print(f"note: {note}", markup=False)
     for warning in result["warnings"]:
         console.print(printable(f"warning: {warning}"), markup=False)
     for each in result["stages"]:
@@ -78,6 +89,24 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
             console.print(f"{'':>12}and {len(each['reasons']) - SHOWN_REASONS:,} more reasons")
     if result["first"] is None:
         console.print("nothing to run: the corpus is up to date")
+
+
+def _notes(recipe: Recipe) -> list[str]:
+    """Steps that do not decide where the recipe has them: decisions come after all rules (DESIGN section
+    4)."""
+    names = labels(recipe.steps)
+    kinds = [STEPS[entry.name] for entry in recipe.steps]
+    notes = []
+    for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+        later = [
+            other for other, step in zip(names[index:], kinds[index:], strict=True) if isinstance(step, Rule)
+        ]
+        if isinstance(kind, Decision) and later:
+            notes.append(
+                f"{name} looks at the text where it stands, and decides after {', '.join(later)}, so that no "
+                "document is lost to a copy that a rule drops"
+            )
+    return notes
 
 
 def _warnings(splits: list[measure.SplitPlan]) -> list[str]:

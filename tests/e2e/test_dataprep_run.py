@@ -244,9 +244,29 @@ def test_an_older_version_leaves_no_shards_behind(workspace: Path) -> None:
 
 def test_the_plan_warns_of_large_files_that_cannot_be_split(tmp_path: Path) -> None:
     write_inputs(tmp_path / "in")
-    with open(tmp_path / "in" / "web-2.jsonl.zst", "wb") as file:
-        file.write(b"\x28\xb5\x2f\xfd")
+    with open(tmp_path / "in" / "web-2.csv", "wb") as file:
+        file.write(b"text\n")
         file.truncate(1_000_000_001)
-    sources = {"web": {"path": str(tmp_path / "in" / "web-2*"), "format": "jsonl"}}
+    sources = {"web": {"path": str(tmp_path / "in" / "web-2*")}}
     (warning,) = plan_recipe(make_recipe(tmp_path, sources=sources, steps=[]))["warnings"]
-    assert "web-2.jsonl.zst: 1,000,000,001 bytes that cannot be split" in warning
+    assert "web-2.csv: 1,000,000,001 bytes that cannot be split" in warning
+
+
+def test_the_plan_says_when_a_step_decides_elsewhere_than_it_stands(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    steps: list[Any] = [{"exact_dedup": {}}, {"gopher_quality": {"except": ["notes"]}}]
+    (note,) = plan_recipe(make_recipe(tmp_path, steps=steps))["notes"]
+    assert note.startswith("exact_dedup looks at the text where it stands, and decides after gopher_quality")
+    assert plan_recipe(make_recipe(tmp_path))["notes"] == []
+
+
+def test_the_order_of_rules_and_decisions_in_the_recipe_changes_no_document(tmp_path: Path) -> None:
+    write_inputs(tmp_path / "in")
+    kept = []
+    steps: list[Any] = [{"exact_dedup": {}}, {"gopher_quality": {"except": ["notes"]}}]
+    for order in (steps, steps[::-1]):
+        run(make_recipe(tmp_path, steps=order), workers=0)
+        kept.append(
+            {k: v for k, v in digests(tmp_path / "out").items() if k.endswith((".bin", ".idx", ".parquet"))}
+        )
+    assert kept[0] == kept[1]
