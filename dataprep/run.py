@@ -189,5 +189,6 @@ def _narrate(stage_plan: StagePlan, outcomes: Results, seconds: float, narrator:
     narrator.line(
         f"{text}{len(outcomes):,} run{kept}, {seconds:.1f} s  ({STAGES_WITH_TEXT[stage_plan.stage]})"
     )
-    for reason, count in list(stage_plan.reasons().items())[:4]:
+    told = {reason: count for reason, count in stage_plan.reasons().items() if reason != "new"}
+    for reason, count in list(told.items())[:4]:
         narrator.line(f"{'':>12}{count:,} x {reason}")

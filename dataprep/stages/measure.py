@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -163,7 +164,7 @@ def _chunks(split: Split, options: ReadOptions) -> Iterator[Chunk]:
     yield from READERS[split.format].read(split, options)
 
 
-class _Collector:
+class _Collector(ABC):
     """Gathers one column set over the chunks of a split."""
 
     def __init__(self) -> None:
@@ -173,8 +174,9 @@ class _Collector:
         for name, column in self.columns(chunk, texts).items():
             self.parts.setdefault(name, []).append(column)
 
+    @abstractmethod
     def columns(self, chunk: Chunk, texts: Texts) -> dict[str, Column]:
-        raise NotImplementedError
+        """The columns of one chunk; `texts` are its texts as the transforms above the set left them."""
 
     def joined(self) -> dict[str, Column]:
         return {name: _join(parts) for name, parts in self.parts.items()}
