@@ -33,7 +33,7 @@ from dataprep.stages import decide, measure
 from dataprep.stages.base import Task
 from manifests.files import write_atomic
 
-STAGES_WITH_TEXT = {
+WHAT_STAGES_DO = {
     "measure": "read, hash, measure",
     "decide": "rules, duplicates, held-out",
     "sample": "texts for the tokenizer",
@@ -186,9 +186,7 @@ def _narrate(stage_plan: StagePlan, outcomes: Results, seconds: float, narrator:
         narrator.line(f"{text}{total:,} of {total:,} kept")
         return
     kept = f", {total - len(outcomes):,} kept" if total > len(outcomes) else ""
-    narrator.line(
-        f"{text}{len(outcomes):,} run{kept}, {seconds:.1f} s  ({STAGES_WITH_TEXT[stage_plan.stage]})"
-    )
+    narrator.line(f"{text}{len(outcomes):,} run{kept}, {seconds:.1f} s  ({WHAT_STAGES_DO[stage_plan.stage]})")
     told = {reason: count for reason, count in stage_plan.reasons().items() if reason != "new"}
     for reason, count in list(told.items())[:4]:
         narrator.line(f"{'':>12}{count:,} x {reason}")

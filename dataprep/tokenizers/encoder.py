@@ -38,7 +38,8 @@ class Encoder:
             raise ValueError(f"unknown engine {engine!r}; there are gigatoken and tokenizers")
         if eos_id is not None and not 0 <= eos_id < 2**31:
             raise UserError(
-                f"{eos_id} is not a token id", hint="tokenizer.eos must name a token of the tokenizer"
+                f"{eos_id} is not a token id",
+                hint="the tokenizer has no end-of-text token; say append_eos: false",
             )
         self.engine = engine
         self.eos_id = eos_id

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from dataprep.recipe import Recipe, load_recipe
+from dataprep.run import RunResult, run
 
 WORDS = """
 the be to of and that have with river stone water mill wheel channel morning light garden letter
@@ -90,6 +91,11 @@ def write_recipe(folder: Path, data: Mapping[str, Any] | None = None, name: str 
 
 def make_recipe(folder: Path, **changes: Any) -> Recipe:
     return load_recipe(write_recipe(folder, recipe_data(folder, **changes)))
+
+
+def again(folder: Path, **changes: Any) -> RunResult:
+    """Run the recipe of `recipe_data`, changed, in this process."""
+    return run(make_recipe(folder, **changes), workers=0)
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -14,32 +14,9 @@ import pytest
 
 import dataprep.run as conductor
 from dataprep import task
-from dataprep.run import RunResult, run
 from manifests.errors import UserError
 from manifests.verify import verify
-from tests.e2e.corpora import digests, document, make_recipe, recipe_data, write_inputs
-
-
-@pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("damage")
-    write_inputs(folder / "w" / "in")
-    run(make_recipe(folder / "w"), workers=0)
-    shutil.copytree(folder / "w", folder / "snapshot", copy_function=shutil.copy2)
-    return folder / "snapshot"
-
-
-@pytest.fixture
-def workspace(snapshot: Path) -> Path:
-    """The finished run, at the same path for every test (paths and times are what makes a file known)."""
-    folder = snapshot.parent / "w"
-    shutil.rmtree(folder)
-    shutil.copytree(snapshot, folder, copy_function=shutil.copy2)
-    return folder
-
-
-def again(folder: Path, **changes: Any) -> RunResult:
-    return run(make_recipe(folder, **changes), workers=0)
+from tests.e2e.corpora import again, digests, document, recipe_data, write_inputs
 
 
 def entries(folder: Path, stage: str) -> list[Path]:

@@ -14,34 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from dataprep.explain_plan import plan_recipe
-from dataprep.run import RunResult, run
+from dataprep.run import run
 from manifests.errors import UserError
 from manifests.store import open_corpus
 from manifests.verify import verify
-from tests.e2e.corpora import digests, document, make_recipe, recipe_data, write_inputs
-
-
-@pytest.fixture(scope="module")
-def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`snapshot/w` as it was after one run in `w` beside it: inputs, recipe, output, work folder."""
-    folder = tmp_path_factory.mktemp("corpus")
-    write_inputs(folder / "w" / "in")
-    run(make_recipe(folder / "w"), workers=0)
-    shutil.copytree(folder / "w", folder / "snapshot", copy_function=shutil.copy2)
-    return folder / "snapshot"
-
-
-@pytest.fixture
-def workspace(snapshot: Path) -> Path:
-    """The finished run, at the same path for every test (paths and times are what makes a file known)."""
-    folder = snapshot.parent / "w"
-    shutil.rmtree(folder)
-    shutil.copytree(snapshot, folder, copy_function=shutil.copy2)
-    return folder
-
-
-def again(folder: Path, **changes: Any) -> RunResult:
-    return run(make_recipe(folder, **changes), workers=0)
+from tests.e2e.corpora import again, digests, document, make_recipe, recipe_data, write_inputs
 
 
 def plan(folder: Path, **changes: Any) -> dict[str, Any]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from dataprep.publish import MARKER
 from dataprep.run import run
-from tests.e2e.corpora import digests, make_recipe, write_inputs
+from manifests.verify import verify
+from tests.e2e.corpora import again, digests, make_recipe, write_inputs
 
 
 @pytest.mark.slow
@@ -49,3 +53,26 @@ def test_another_seed_is_another_order_of_the_same_documents(tmp_path: Path) -> 
     assert first.manifest.sources == second.manifest.sources
     assert before["tokenizer.json"] == after["tokenizer.json"]
     assert before["web-train-00000.bin"] != after["web-train-00000.bin"]
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from dataprep.cache import exclusive
+with exclusive(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(4)
+    Path(sys.argv[2]).touch()
+"""
+
+
+def test_runs_with_other_work_folders_publish_into_one_output_one_after_the_other(workspace: Path) -> None:
+    released = workspace / "released"
+    command = [sys.executable, "-c", HOLD, str(workspace / "out" / MARKER), str(released)]
+    holder = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+    again(workspace, seed=18, work=str(workspace / "other.work"))
+    assert released.exists()
+    holder.communicate()
+    assert verify(workspace / "out").problems == ()
