@@ -18,6 +18,7 @@ import numpy as np
 import zstandard
 
 from benchmarks.measure import MEGABYTE, ROUNDS, alternate
+from dataprep.batch import Batch
 from dataprep.kernels.hashing import hash128, hash_normalized
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
@@ -46,8 +47,8 @@ def _works(texts: Texts) -> dict[str, Callable[[], object]]:
     assert isinstance(quality, Rule) and isinstance(normalize, Transform)
     limits, forms = quality.params(), normalize.params()
     return {
-        "quality": lambda: quality.decide(quality.measure(texts, limits), limits),
-        "normalize": lambda: normalize.apply(texts, forms),
+        "quality": lambda: quality.checks(quality.measure(Batch.of(texts), limits), limits),
+        "normalize": lambda: normalize.apply(Batch.of(texts), forms),
         "hash": lambda: hash128(texts.data, texts.offsets),
         "hash_normalized": lambda: hash_normalized(texts.data, texts.offsets),
     }
@@ -73,8 +74,8 @@ def _beside_datatrove(strings: list[str], rounds: int) -> dict[str, Any]:
     limits = quality.params()
 
     def ours() -> None:
-        reasons = quality.decide(quality.measure(texts, limits), limits)
-        verdicts["ours"] = (~np.any(list(reasons.values()), axis=0)).tolist()
+        checks = quality.checks(quality.measure(Batch.of(texts), limits), limits)
+        verdicts["ours"] = (~np.any([check.dropped for check in checks], axis=0)).tolist()
 
     start_seconds = _seconds(lambda: theirs.filter(Document(text=sample[0], id="")))
     seconds = alternate({"ours": ours, "datatrove": peer}, rounds)

@@ -41,7 +41,7 @@ class Link:
             "step": self.step.name,
             "version": self.step.version,
             "parameters": measuring_parameters(self.step, self.params),
-            "depends": self.step.depends(),
+            "depends": dict(self.step.depends(self.params)),
         }
 
 

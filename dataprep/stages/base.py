@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dataprep.batch import Batch
 from dataprep.chain import Link
 from dataprep.columns import Texts, texts_from_arrow
 from dataprep.readers import READERS, Chunk, ReadOptions, Split
@@ -64,9 +65,10 @@ def read_texts(
 
 
 def apply_transforms(texts: Texts, transforms: Sequence[Link]) -> Texts:
+    batch = Batch.of(texts)
     for link in transforms:
-        texts = link.step.apply(texts, link.params)  # type: ignore[union-attr]
-    return texts
+        batch = batch.with_texts(link.step.apply(batch, link.params))  # type: ignore[union-attr]
+    return batch.texts
 
 
 def options_from_json(value: Mapping[str, Any]) -> ReadOptions:

@@ -166,8 +166,9 @@ class Documents:
         for index, split in enumerate(self.splits):
             if link.label in split["keys"]:
                 signals = _columns(cache, split["keys"][link.label])
-                for reason, rows in link.step.decide(signals, link.params).items():
-                    dropped.setdefault(reason, np.zeros(len(self), dtype=bool))[self.rows_of(index)] = rows
+                for check in link.step.checks(signals, link.params):
+                    rows = dropped.setdefault(check.reason, np.zeros(len(self), dtype=bool))
+                    rows[self.rows_of(index)] = check.dropped
         return dropped
 
     def signal(self, link: Link, name: str, cache: Cache) -> tuple[Hashes, npt.NDArray[np.bool_]]:

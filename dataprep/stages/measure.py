@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dataprep.batch import Batch
 from dataprep.cache import Cache, key_of
 from dataprep.chain import (
     BASE,
@@ -150,7 +151,7 @@ def _read(
         for above in range(deepest + 1):
             if above:
                 link = transforms[above - 1]
-                text = link.step.apply(text, link.params)  # type: ignore[union-attr]
+                text = link.step.apply(Batch.of(text), link.params)  # type: ignore[union-attr]
             for each in sets:
                 if each.above == above:
                     collectors[each.name].add(chunk, text)
@@ -247,7 +248,7 @@ class _Signals(_Collector):
         self.step, self.params = link.step, link.params
 
     def columns(self, chunk: Chunk, texts: Texts) -> dict[str, Column]:
-        return dict(self.step.measure(texts, self.params))
+        return dict(self.step.measure(Batch.of(texts), self.params))
 
 
 def _collector(each: ColumnSet, chain: Sequence[Link]) -> _Collector:

@@ -1,6 +1,6 @@
-"""What a step of the recipe is: three frozen records of plain functions, and what of them enters a key.
+"""What a step of the recipe is: four frozen records of plain functions, and what of them enters a key.
 
-A step looks at documents as columns (`Texts`) and knows nothing of files, splits, passes or engines. Which
+A step looks at documents as columns (`Batch`) and knows nothing of files, splits, passes or engines. Which
 steps exist is the table `STEPS` in this package; a step's file exports one record, its parameters and
 nothing that runs at import. Decisions only measure here: their algorithm is in `dataprep/decide/`.
 """
@@ -8,20 +8,23 @@ nothing that runs at import. Decisions only measure here: their algorithm is in 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
 
-Signals = dict[str, np.ndarray]
-"""Integer columns, one row a document: int64[n], or uint64[n, 2] for 128-bit hashes."""
+Signals = dict[str, Any]
+"""Columns of one value a document, by name: numpy integers or booleans [n], uint64 [n, 2] for 128-bit
+hashes, or an Arrow string array. Shares and scores are integers in stated units (millionths), so that no
+machine rounds them another way."""
 
-Reasons = dict[str, np.ndarray]
-"""Reason of a drop -> bool[n], True = drop, in the order in which reasons are reported."""
+Mask = npt.NDArray[np.bool_]
 
 
 class Params(BaseModel):
@@ -30,42 +33,100 @@ class Params(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def nothing() -> dict[str, str]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Check:
+    """One rule over n documents: a threshold with a name.
+
+    reason   becomes the drop reason
+    dropped  bool [n]
+    values   [n] what was judged: numpy numbers (NaN where there is nothing to judge) or an Arrow array
+    drops    what drops a document, as people read it: "< 50"; "" when the check is switched off
+    """
+
+    reason: str
+    dropped: Mask
+    values: Any
+    drops: str
+
+
+def below(reason: str, values: npt.NDArray[Any], limit: float | None) -> Check:
+    """Drops what is less than `limit`; None switches the check off."""
+    if limit is None:
+        return Check(reason, np.zeros(len(values), dtype=bool), values, "")
+    return Check(reason, values < limit, values, f"< {limit:g}" if limit < 1e6 else f"< {limit:,}")
+
+
+def above(reason: str, values: npt.NDArray[Any], limit: float | None) -> Check:
+    """Drops what is more than `limit`; None switches the check off."""
+    if limit is None:
+        return Check(reason, np.zeros(len(values), dtype=bool), values, "")
+    return Check(reason, values > limit, values, f"> {limit:g}" if limit < 1e6 else f"> {limit:,}")
+
+
+def ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """part / whole, NaN for a whole of 0: neither above nor below anything."""
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+
+
+def nothing(params: Any) -> Mapping[str, str]:
     """`depends` of a step whose result depends on its own code alone."""
     return {}
 
 
-def unicode_version() -> dict[str, str]:
+def unicode_version(params: Any) -> Mapping[str, str]:
     """`depends` of a step that reads the Unicode character database (it comes with the interpreter)."""
     return {"unicode": unicodedata.unidata_version}
 
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """A step that rewrites text. `apply(texts, params)` returns as many documents, in the same order."""
+    """A step that rewrites text. `apply(batch, params)` returns as many texts, in the same order; each
+    depends on its own document alone."""
 
     name: str
     version: int
     params: type[Params]
-    apply: Callable[[Texts, Any], Texts]
-    depends: Callable[[], dict[str, str]] = nothing
+    apply: Callable[[Batch, Any], Texts]
+    depends: Callable[[Any], Mapping[str, str]] = nothing
+    expensive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A step that drops documents one by one.
 
-    `measure(texts, params)` makes the signals and may look only at the parameters named in `measuring`;
-    `decide(signals, params)` makes the ratios and compares, so that a changed threshold measures nothing.
+    `measure(batch, params)` makes the signals and may look only at the parameters named in `measuring`;
+    `checks(signals, params)` makes the ratios and compares, so that a changed threshold measures nothing.
+    `depends(params)` gives the versions and digests of what else the signals depend on. An `expensive` step
+    sees only the documents that the steps above it did not drop.
     """
 
     name: str
     version: int
     params: type[Params]
-    measure: Callable[[Texts, Any], Signals]
-    decide: Callable[[Signals, Any], Reasons]
+    measure: Callable[[Batch, Any], Signals]
+    checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
-    depends: Callable[[], dict[str, str]] = nothing
+    depends: Callable[[Any], Mapping[str, str]] = nothing
+    expensive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A step that rewrites text and drops documents by what it saw on the way.
+
+    `edit(batch, params)` returns the texts and the signals, and may look only at the parameters named in
+    `measuring`; `checks` and the rest are as for a Rule.
+    """
+
+    name: str
+    version: int
+    params: type[Params]
+    edit: Callable[[Batch, Any], tuple[Texts, Signals]]
+    checks: Callable[[Signals, Any], Sequence[Check]]
+    measuring: frozenset[str] = field(default_factory=frozenset)
+    depends: Callable[[Any], Mapping[str, str]] = nothing
+    expensive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +136,17 @@ class Decision:
     name: str
     version: int
     params: type[Params]
-    measure: Callable[[Texts, Any], Signals]
+    measure: Callable[[Batch, Any], Signals]
     measuring: frozenset[str] = field(default_factory=frozenset)
-    depends: Callable[[], dict[str, str]] = nothing
+    depends: Callable[[Any], Mapping[str, str]] = nothing
 
 
-StepType = Transform | Rule | Decision
+StepType = Transform | Rule | Edit | Decision
 
 
 def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
-    """The part of `params` that changes what `apply` or `measure` return, as JSON values, for the key."""
+    """The part of `params` that changes what `apply`, `edit` or `measure` return, as JSON values, for the
+    key."""
     values = params.model_dump(mode="json")
     if isinstance(step, Transform):
         return values

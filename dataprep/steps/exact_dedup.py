@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from dataprep.batch import Batch
 from dataprep.kernels.hashing import hash128, hash_normalized
-from dataprep.kernels.texts import Texts
 from dataprep.steps.base import Decision, Params, Signals
 
 RankKey = Literal["source_priority", "longest"]
@@ -33,10 +33,10 @@ class ExactDedupParams(Params):
         return keep
 
 
-def measure(texts: Texts, params: ExactDedupParams) -> Signals:
+def measure(batch: Batch, params: ExactDedupParams) -> Signals:
     """`content_hash` uint64[n, 2] of each text, as the transforms above the step left it."""
     digest = hash128 if params.by == "text" else hash_normalized
-    return {"content_hash": digest(texts.data, texts.offsets)}
+    return {"content_hash": digest(batch.texts.data, batch.texts.offsets)}
 
 
 EXACT_DEDUP = Decision(

@@ -14,15 +14,15 @@ is here what it does. Repetition is another step.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, field_validator
 
+from dataprep.batch import Batch
 from dataprep.kernels.quality import COUNTS, MAX_STOP_WORDS, quality_counts
-from dataprep.kernels.texts import Texts
-from dataprep.steps.base import Params, Reasons, Rule, Signals, unicode_version
+from dataprep.steps.base import Check, Params, Rule, Signals, above, below, ratio, unicode_version
 
 Count = Annotated[int, Field(ge=0)]
 Length = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -54,46 +54,42 @@ class GopherQualityParams(Params):
         return stop_words
 
 
-def measure(texts: Texts, params: GopherQualityParams) -> Signals:
+def measure(batch: Batch, params: GopherQualityParams) -> Signals:
     """int64[n] for each name of `kernels.quality.COUNTS`."""
-    counts = quality_counts(texts.data, texts.offsets, params.stop_words)
+    counts = quality_counts(batch.texts.data, batch.texts.offsets, params.stop_words)
     return {name: np.ascontiguousarray(counts[:, column]) for column, name in enumerate(COUNTS)}
 
 
-def decide(signals: Signals, params: GopherQualityParams) -> Reasons:
-    """datatrove's ten reasons in its order; each bool[n] is all false when its check is off."""
+def checks(signals: Signals, params: GopherQualityParams) -> Sequence[Check]:
+    """datatrove's ten reasons in its order. A limit of 0 is off, as there."""
     words, lines = signals["words"], signals["lines"]
-    non_symbol, stop_words = signals["non_symbol_words"], signals["stop_words"]
-    mean_length = _ratio(signals["non_symbol_characters"], non_symbol)
-    hashes, ellipses = _ratio(signals["hashes"], words), _ratio(signals["ellipses"], words)
-    bullets, endings = _ratio(signals["bullet_lines"], lines), _ratio(signals["ellipsis_lines"], lines)
-    return {
-        "gopher_short_doc": _below(non_symbol, params.min_words),
-        "gopher_long_doc": _above(non_symbol, params.max_words),
-        "gopher_below_avg_threshold": _below(mean_length, params.min_mean_word_length),
-        "gopher_above_avg_threshold": _above(mean_length, params.max_mean_word_length),
-        "gopher_too_many_hashes": _above(hashes, params.max_symbol_word_ratio),
-        "gopher_too_many_ellipsis": _above(ellipses, params.max_symbol_word_ratio),
-        "gopher_too_many_bullets": _above(bullets, params.max_bullet_lines_ratio),
-        "gopher_too_many_end_ellipsis": _above(endings, params.max_ellipsis_lines_ratio),
-        "gopher_below_alpha_threshold": _below(
-            _ratio(signals["alphabetic_words"], words), params.min_alphabetic_words_ratio
+    non_symbol = signals["non_symbol_words"]
+    mean_length = ratio(signals["non_symbol_characters"], non_symbol)
+    max_symbols = params.max_symbol_word_ratio or None
+    return (
+        below("gopher_short_doc", non_symbol, params.min_words),
+        above("gopher_long_doc", non_symbol, params.max_words or None),
+        below("gopher_below_avg_threshold", mean_length, params.min_mean_word_length),
+        above("gopher_above_avg_threshold", mean_length, params.max_mean_word_length or None),
+        above("gopher_too_many_hashes", ratio(signals["hashes"], words), max_symbols),
+        above("gopher_too_many_ellipsis", ratio(signals["ellipses"], words), max_symbols),
+        above(
+            "gopher_too_many_bullets",
+            ratio(signals["bullet_lines"], lines),
+            params.max_bullet_lines_ratio or None,
         ),
-        "gopher_enough_stop_words": _below(stop_words, params.min_stop_words),
-    }
-
-
-def _ratio(part: npt.NDArray[np.int64], whole: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """part / whole, NaN for 0 / 0: neither above nor below anything."""
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
-
-
-def _below(values: npt.NDArray[Any], limit: float | None) -> npt.NDArray[np.bool_]:
-    return values < limit if limit else np.zeros(len(values), dtype=bool)
-
-
-def _above(values: npt.NDArray[Any], limit: float | None) -> npt.NDArray[np.bool_]:
-    return values > limit if limit else np.zeros(len(values), dtype=bool)
+        above(
+            "gopher_too_many_end_ellipsis",
+            ratio(signals["ellipsis_lines"], lines),
+            params.max_ellipsis_lines_ratio or None,
+        ),
+        below(
+            "gopher_below_alpha_threshold",
+            ratio(signals["alphabetic_words"], words),
+            params.min_alphabetic_words_ratio,
+        ),
+        below("gopher_enough_stop_words", signals["stop_words"], params.min_stop_words),
+    )
 
 
 GOPHER_QUALITY = Rule(
@@ -101,7 +97,7 @@ GOPHER_QUALITY = Rule(
     version=1,
     params=GopherQualityParams,
     measure=measure,
-    decide=decide,
+    checks=checks,
     measuring=frozenset({"definition", "stop_words"}),
     depends=unicode_version,
 )

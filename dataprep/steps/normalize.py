@@ -18,6 +18,7 @@ import unicodedata
 
 import numpy as np
 
+from dataprep.batch import Batch
 from dataprep.kernels.normalize import REFORM, edited, replaced, scan
 from dataprep.kernels.texts import Texts
 from dataprep.kernels.unicode import Form
@@ -32,8 +33,9 @@ class NormalizeParams(Params):
     strip_control: bool = True
 
 
-def apply(texts: Texts, params: NormalizeParams) -> Texts:
+def apply(batch: Batch, params: NormalizeParams) -> Texts:
     """The normalized texts; the same object where nothing changes."""
+    texts = batch.texts
     flags = scan(texts.data, texts.offsets, params.unicode, params.newlines, params.strip_control)
     chosen = np.flatnonzero(flags)
     if not chosen.size:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
 from dataprep.steps.base import Rule, Transform
@@ -40,12 +41,12 @@ def digest(name: str) -> str:
     bytes)."""
     step, params = STEPS[name], STEPS[name].params()
     if isinstance(step, Transform):
-        out = step.apply(TEXTS, params).compact()
+        out = step.apply(Batch.of(TEXTS), params).compact()
         columns: dict[str, np.ndarray] = {"data": out.data, "offsets": out.offsets}
     else:
-        columns = dict(step.measure(TEXTS, params))
+        columns = dict(step.measure(Batch.of(TEXTS), params))
         if isinstance(step, Rule):
-            columns |= step.decide(columns.copy(), params)
+            columns |= {check.reason: check.dropped for check in step.checks(columns.copy(), params)}
     hasher = hashlib.sha256()
     for key, column in columns.items():
         hasher.update(f"{key} {column.dtype.newbyteorder('<').str} {column.shape}\n".encode())

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
 from dataprep.steps.base import measuring_parameters
-from dataprep.steps.gopher_quality import GOPHER_QUALITY, GopherQualityParams, decide, measure
+from dataprep.steps.gopher_quality import GOPHER_QUALITY, GopherQualityParams, checks, measure
 from tests.reference.quality import PUNCTUATION, counts
 from tests.reference.zstd_lines import texts_of
 
@@ -25,14 +26,14 @@ NONE = dict.fromkeys(
 
 
 def reasons_of(texts: Texts, params: GopherQualityParams = DEFAULT) -> list[list[str]]:
-    reasons = decide(measure(texts, params), params)
-    return [[name for name, drop in reasons.items() if drop[row]] for row in range(len(texts))]
+    found = checks(measure(Batch.of(texts), params), params)
+    return [[check.reason for check in found if check.dropped[row]] for row in range(len(texts))]
 
 
 def reasons_of_words(text: str, words: Sequence[str]) -> list[str]:
     """What the rules say of a text when its words come from elsewhere."""
     signals = {name: np.array([value]) for name, value in counts(text, words, DEFAULT.stop_words).items()}
-    return [name for name, drop in decide(signals, DEFAULT).items() if drop[0]]
+    return [check.reason for check in checks(signals, DEFAULT) if check.dropped[0]]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_only_the_words_to_look_for_are_measured() -> None:
     changed = GopherQualityParams(min_words=7)
     assert measuring_parameters(GOPHER_QUALITY, changed) == measuring_parameters(GOPHER_QUALITY, DEFAULT)
     assert set(measuring_parameters(GOPHER_QUALITY, DEFAULT)) == {"definition", "stop_words"}
-    assert GOPHER_QUALITY.depends() == {"unicode": unicodedata.unidata_version}
+    assert GOPHER_QUALITY.depends(None) == {"unicode": unicodedata.unidata_version}
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dataprep.batch import Batch
 from dataprep.kernels.normalize import EDIT, REFORM, scan
 from dataprep.kernels.texts import Texts
-from dataprep.steps.normalize import NORMALIZE, NormalizeParams, apply
+from dataprep.steps.normalize import NORMALIZE, NormalizeParams
 from tests.dataprep.kernels.strategies import PIECES, sliced, text_lists
 from tests.reference.normalize import normalize as slow
 
@@ -21,6 +22,10 @@ params = st.builds(
     strip_control=st.booleans(),
 )
 DEFAULT = NormalizeParams()
+
+
+def apply(texts: Texts, params: NormalizeParams) -> Texts:
+    return NORMALIZE.apply(Batch.of(texts), params)
 
 
 def slowly(strings: list[str], how: NormalizeParams) -> list[str]:
@@ -95,7 +100,7 @@ def test_a_text_may_become_empty() -> None:
 
 
 def test_the_unicode_version_enters_the_key() -> None:
-    assert NORMALIZE.depends() == {"unicode": unicodedata.unidata_version}
+    assert NORMALIZE.depends(None) == {"unicode": unicodedata.unidata_version}
 
 
 @pytest.mark.slow
