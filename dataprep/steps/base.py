@@ -73,6 +73,11 @@ def nothing(params: Any) -> Mapping[str, str]:
     return {}
 
 
+def no_fields(params: Any) -> tuple[str, ...]:
+    """`needs` of a step that looks at no carried field."""
+    return ()
+
+
 def unicode_version(params: Any) -> Mapping[str, str]:
     """`depends` of a step that reads the Unicode character database (it comes with the interpreter)."""
     return {"unicode": unicodedata.unidata_version}
@@ -108,6 +113,7 @@ class Rule:
     checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
     expensive: bool = False
 
 
@@ -126,6 +132,7 @@ class Edit:
     checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
     expensive: bool = False
 
 
