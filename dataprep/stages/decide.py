@@ -160,16 +160,24 @@ class Documents:
         return slice(int(self.starts[index]), int(self.starts[index + 1]))
 
     def rule(self, link: Link, cache: Cache) -> dict[str, npt.NDArray[np.bool_]]:
-        """The rule's reasons over all documents; False where it does not apply to the source."""
+        """The rule's reasons over all documents; False where it does not apply to the source.
+
+        They keep the order of the checks where that is the same for every split. A step whose reasons are
+        those that it found (other people's code) has another list for each split: then they go by name, so
+        that no number of a reason depends on how the documents are split.
+        """
         assert isinstance(link.step, Rule)
         dropped: dict[str, npt.NDArray[np.bool_]] = {}
+        orders: set[tuple[str, ...]] = set()
         for index, split in enumerate(self.splits):
             if link.label in split["keys"]:
                 signals = _columns(cache, split["keys"][link.label])
-                for check in link.step.checks(signals, link.params):
+                checks = link.step.checks(signals, link.params)
+                orders.add(tuple(check.reason for check in checks))
+                for check in checks:
                     rows = dropped.setdefault(check.reason, np.zeros(len(self), dtype=bool))
                     rows[self.rows_of(index)] = check.dropped
-        return dropped
+        return dropped if len(orders) <= 1 else dict(sorted(dropped.items()))
 
     def signal(self, link: Link, name: str, cache: Cache) -> tuple[Hashes, npt.NDArray[np.bool_]]:
         """A 128-bit signal over all documents, and for which of them it was measured."""
