@@ -18,8 +18,17 @@ from typing import Any
 
 from dataprep.readers import READERS, ReadOptions
 from dataprep.recipe import Recipe, StepEntry
-from dataprep.steps import STEPS
-from dataprep.steps.base import Decision, Edit, Params, Rule, StepType, Transform, measuring_parameters
+from dataprep.steps import step_of
+from dataprep.steps.base import (
+    Decision,
+    Edit,
+    Params,
+    Rule,
+    StepType,
+    Transform,
+    measuring_parameters,
+    rewrites,
+)
 
 BASE = "base"
 FINAL = "final"
@@ -40,7 +49,7 @@ class Link:
 
     @property
     def rewrites(self) -> bool:
-        return isinstance(self.step, Transform | Edit)
+        return rewrites(self.step, self.params)
 
     @property
     def drops(self) -> bool:
@@ -100,7 +109,7 @@ def applies(entry: StepEntry, source: str) -> bool:
 def chain_of(recipe: Recipe, source: str) -> tuple[Link, ...]:
     """The steps that apply to `source`, in recipe order."""
     return tuple(
-        Link(label, STEPS[entry.name], entry.parameters)
+        Link(label, step_of(entry.name), entry.parameters)
         for label, entry in zip(labels(recipe.steps), recipe.steps, strict=True)
         if applies(entry, source)
     )
@@ -161,7 +170,7 @@ def chain_from_json(values: Sequence[Mapping[str, Any]]) -> tuple[Link, ...]:
     """The inverse of `chain_to_json`, in a worker."""
     links = []
     for value in values:
-        step = STEPS[value["step"]]
+        step = step_of(value["step"])
         # From JSON text, since strict models take a list for a tuple only there.
         links.append(
             Link(value["label"], step, step.params.model_validate_json(json.dumps(value["parameters"])))

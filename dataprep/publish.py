@@ -23,7 +23,7 @@ from dataprep.plan import Plans
 from dataprep.report.build import build_report
 from dataprep.runs import SUBSETS
 from dataprep.stages import decide, pack, tokenizer
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
@@ -287,7 +287,7 @@ def _step_records(plans: Plans) -> list[StepRecord]:
         records.append(
             StepRecord(
                 name=label,
-                version=decide.VERSION if entry is None else STEPS[entry.name].version,
+                version=decide.VERSION if entry is None else step_of(entry.name).version,
                 parameters=parameters if entry is None else entry.parameters.model_dump(mode="json"),
                 sources=None if len(sources) == len(plans.recipe.sources) else sources,
                 documents_in={after["source"]: before["documents"] for before, after in rows},

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dataprep.recipe.step_entry import StepEntry, step_entry
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from dataprep.steps.base import Decision
 from manifests.problems import Problem
 from manifests.wording import did_you_mean
@@ -92,7 +92,7 @@ def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
         for before, other in seen:
             if other.name != name:
                 continue
-            if isinstance(STEPS[name], Decision):
+            if isinstance(step_of(name), Decision):
                 message = f"{name} is already step {before}; a step that looks at all documents comes once"
                 yield Problem(at, message, about_key=True)
                 break

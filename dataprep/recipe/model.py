@@ -21,7 +21,7 @@ from pydantic import Field, PlainValidator, PrivateAttr
 from dataprep.recipe.checks import cross_checks
 from dataprep.recipe.fields import Name, Paths, Text, Version
 from dataprep.recipe.step_entry import StepEntry, step_entry
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from manifests.errors import UserError
 from manifests.fields import Record
 from manifests.fingerprint import digest_value
@@ -209,7 +209,7 @@ class Recipe(Record):
             "source_order": list(self.sources),
             "sources": sources,
             "steps": [{each.name: each.options()} for each in self.steps],
-            "step_versions": {each.name: STEPS[each.name].version for each in self.steps},
+            "step_versions": {each.name: step_of(each.name).version for each in self.steps},
             **self.model_dump(mode="json", include=set(rest)),
         }
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from dataprep.recipe.fields import Text
-from dataprep.steps import STEPS
+from dataprep.steps import STEPS, find_step
 from dataprep.steps.base import Params, Transform
 from manifests.fields import Record
 from manifests.problems import Problem, names_at, problems_of, refusal
@@ -63,7 +63,8 @@ def step_entry(value: Any) -> StepEntry:
     if not isinstance(value, Mapping) or len(value) != 1:
         raise refusal([Problem((), _not_one_step(value))])
     name, options = next(iter(value.items()))
-    if name not in STEPS:
+    step = find_step(name)
+    if step is None:
         raise refusal([Problem((name,), f"unknown step{did_you_mean(name, list(STEPS))}", about_key=True)])
     if options is None:  # `- exact_dedup:`
         options = {}
@@ -71,7 +72,6 @@ def step_entry(value: Any) -> StepEntry:
         message = f"expected a mapping of parameters (for none, {{}}), found {describe(options)}"
         raise refusal([Problem((name,), message)])
 
-    step = STEPS[name]
     problems: list[Problem] = []
     of_scope, of_step = names_at(_Scope, ()), names_at(step.params, ())
     for key in options:

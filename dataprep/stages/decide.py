@@ -33,7 +33,7 @@ from dataprep.stages import measure
 from dataprep.stages.base import Task
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.walk import MEASURED
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from dataprep.steps.base import Decision, Edit, Rule
 from manifests.fingerprint import digest_value
 
@@ -55,7 +55,7 @@ def task_of(recipe: Recipe, splits: Sequence[SplitPlan], keys: Sequence[Mapping[
         {
             "label": label,
             "step": entry.name,
-            "version": STEPS[entry.name].version,
+            "version": step_of(entry.name).version,
             "parameters": entry.parameters.model_dump(mode="json"),
             "sources": [name for name in recipe.sources if applies(entry, name)],
         }
@@ -78,7 +78,7 @@ def task_of(recipe: Recipe, splits: Sequence[SplitPlan], keys: Sequence[Mapping[
     components = {"version": VERSION, "columns": digest_value(columns), "steps": steps, **settings}
     payload = {
         "splits": [{"source": source, "keys": each} for source, _, each in columns],
-        "chain": chain_to_json([Link(label, STEPS[e.name], e.parameters) for label, e in entries]),
+        "chain": chain_to_json([Link(label, step_of(e.name), e.parameters) for label, e in entries]),
         "steps": steps,
         **settings,
     }

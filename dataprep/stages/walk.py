@@ -106,10 +106,13 @@ class Walk:
             return batch, None
         if isinstance(step, Transform):
             return batch.with_texts(step.apply(batch, link.params)), None
-        if isinstance(step, Edit):
+        if isinstance(step, Edit) and (wanted or link.rewrites):
             texts, signals = step.edit(batch, link.params)
             return batch.with_texts(texts), Measured(signals)
-        return batch, Measured(step.measure(batch, link.params)) if wanted else None
+        if wanted:
+            assert isinstance(step, Rule | Decision)
+            return batch, Measured(step.measure(batch, link.params))
+        return batch, None
 
 
 def dropped(link: Link, columns: Mapping[str, Column]) -> npt.NDArray[np.bool_]:

@@ -15,3 +15,16 @@ STEPS: dict[str, StepType] = {
     "gopher_quality": GOPHER_QUALITY,
     "exact_dedup": EXACT_DEDUP,
 }
+
+
+def find_step(name: str) -> StepType | None:
+    """The step that an entry of the recipe names, or None. Imports no code of a third party."""
+    return STEPS.get(name)
+
+
+def step_of(name: str) -> StepType:
+    """The step of a name that is known to be one."""
+    step = find_step(name)
+    if step is None:
+        raise KeyError(name)
+    return step

@@ -78,6 +78,11 @@ def no_fields(params: Any) -> tuple[str, ...]:
     return ()
 
 
+def always(params: Any) -> bool:
+    """`rewrites` of an Edit whatever its parameters."""
+    return True
+
+
 def unicode_version(params: Any) -> Mapping[str, str]:
     """`depends` of a step that reads the Unicode character database (it comes with the interpreter)."""
     return {"unicode": unicodedata.unidata_version}
@@ -122,7 +127,8 @@ class Edit:
     """A step that rewrites text and drops documents by what it saw on the way.
 
     `edit(batch, params)` returns the texts and the signals, and may look only at the parameters named in
-    `measuring`; `checks` and the rest are as for a Rule.
+    `measuring`; `checks` and the rest are as for a Rule. Where `rewrites(params)` is False, `edit` returns
+    the texts that it was given: the step is then a rule, and what is below it does not depend on it.
     """
 
     name: str
@@ -134,6 +140,7 @@ class Edit:
     depends: Callable[[Any], Mapping[str, str]] = nothing
     needs: Callable[[Any], tuple[str, ...]] = no_fields
     expensive: bool = False
+    rewrites: Callable[[Any], bool] = always
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +156,11 @@ class Decision:
 
 
 StepType = Transform | Rule | Edit | Decision
+
+
+def rewrites(step: StepType, params: Params) -> bool:
+    """Whether the steps below see another text than this one did."""
+    return isinstance(step, Transform) or (isinstance(step, Edit) and step.rewrites(params))
 
 
 def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:

@@ -191,7 +191,7 @@ def test_a_route_that_changes_measures_nothing(tmp_path: Path) -> None:
     [
         (
             {"by": "label.initials", "to": {"a": ["A"]}},
-            'no signal "initials" of label; did you mean "initial"',
+            'no signal "initials" of label; did you mean',
         ),
         ({"by": "labels.initial", "to": {"a": ["A"]}}, 'no step "labels"; did you mean "label"'),
         ({"by": "initial", "to": {"a": ["A"]}}, 'expected "step.signal"'),
