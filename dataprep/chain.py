@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from dataprep.readers import READERS, ReadOptions
 from dataprep.recipe import Recipe, StepEntry
 from dataprep.steps import STEPS
-from dataprep.steps.base import Params, StepType, Transform, measuring_parameters
+from dataprep.steps.base import Params, StepType, Transform, measuring_parameters, needed_fields
 
 BASE = "base"
 FINAL = "final"
@@ -37,12 +37,14 @@ class Link:
 
     def describe(self) -> dict[str, Any]:
         """What of this step changes the bytes of its own columns, or of the text below it."""
-        return {
+        described = {
             "step": self.step.name,
             "version": self.step.version,
             "parameters": measuring_parameters(self.step, self.params),
             "depends": dict(self.step.depends(self.params)),
         }
+        fields = needed_fields(self.step, self.params)
+        return {**described, "fields": list(fields)} if fields else described
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def reader_components(format: str, options: ReadOptions) -> dict[str, Any]:
     return {
         "format": format,
         "version": reader.version,
-        "options": asdict(options),
+        "options": options.components(),
         "depends": dict(reader.depends()),
     }
 

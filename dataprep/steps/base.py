@@ -158,3 +158,8 @@ def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     if isinstance(step, Transform):
         return values
     return {name: value for name, value in values.items() if name in step.measuring}
+
+
+def needed_fields(step: StepType, params: Params) -> tuple[str, ...]:
+    """The carried fields that the step looks at."""
+    return step.needs(params) if isinstance(step, Rule | Edit) else ()
