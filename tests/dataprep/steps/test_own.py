@@ -165,9 +165,7 @@ def test_failures_may_drop() -> None:
     assert reasons("words", "transform", ["a", "bad"], on_error="drop") == [[], ["failed"]]
     options = {"min_score": 9, "on_error": "drop"}
     assert reasons("words", "score", ["number", "bad"], **options) == [["low_score"], ["failed"]]
-    with pytest.raises(
-        UserError, match=r"failed on 2 documents \(ValueError, unusable answer\)"
-    ):
+    with pytest.raises(UserError, match=r"failed on 2 documents \(ValueError, unusable answer\)"):
         step("words").checks(signals, params("transform"))
 
 
