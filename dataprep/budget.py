@@ -16,7 +16,7 @@ from dataprep.chain import labels
 from dataprep.columnfile import read_columns
 from dataprep.recipe import Recipe
 from dataprep.stages import decide, measure
-from dataprep.stages.base import read_texts
+from dataprep.stages.base import read_batches
 from dataprep.stages.measure import SplitPlan
 from manifests.errors import UserError
 
@@ -118,7 +118,8 @@ def _dropped_samples(label: str, source: str, splits: Sequence[SplitPlan], decid
         path = decided.file(decide.VERDICTS)
         code: Any = read_columns(path, facts["start"], facts["documents"])["code"]
         row = 0
-        for chunk, _, texts in read_texts(plan.split, plan.options, []):
+        for chunk, batch in read_batches(plan.split, plan.options):
+            texts = batch.texts
             for index in range(len(texts)):
                 if code[row + index] in numbers:
                     text = texts[index][: 4 * SAMPLE_CHARACTERS].decode(errors="ignore")[:SAMPLE_CHARACTERS]

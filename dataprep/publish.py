@@ -224,8 +224,8 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
             engine_reason=tokenized["engine_reason"],
         ),
         sources={
-            name: Source(license=source.license, subsets=_subsets(name, shards))
-            for name, source in recipe.sources.items()
+            made: Source(license=recipe.sources[origin].license, subsets=_subsets(made, shards))
+            for made, origin in recipe.outputs.items()
         },
         created_by=f"headrace {version('headrace')}",
         lineage=Lineage(
@@ -276,7 +276,7 @@ def _step_records(plans: Plans) -> list[StepRecord]:
             by_stage.setdefault(after["stage"], []).append((before, after))
     entries = dict(zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True))
     records = []
-    for label in [decide.MAX_BYTES, *entries, decide.EMPTY]:
+    for label in [decide.MAX_BYTES, *entries, decide.EMPTY, decide.ROUTE]:
         rows = by_stage.get(label, [])
         if label not in entries and not rows:
             continue
@@ -291,8 +291,16 @@ def _step_records(plans: Plans) -> list[StepRecord]:
                 parameters=parameters if entry is None else entry.parameters.model_dump(mode="json"),
                 sources=None if len(sources) == len(plans.recipe.sources) else sources,
                 documents_in={after["source"]: before["documents"] for before, after in rows},
-                documents_out={after["source"]: after["documents"] for _, after in rows},
+                documents_out={
+                    after["source"]: after["documents"] + sum(after.get("moved", {}).values())
+                    for _, after in rows
+                },
                 dropped={after["source"]: after["dropped"] for _, after in rows},
             )
         )
     return records
+
+
+def _passed(row: dict[str, Any]) -> int:
+    """Documents that a row of the funnel did not drop; those that go on under another name among them."""
+    return int(row["documents"]) + sum(row.get("moved", {}).values())

@@ -20,6 +20,7 @@ from dataprep.preflight.folders import (
     free_bytes,
 )
 from dataprep.preflight.peek import NUMBER, TEXT, peek
+from dataprep.preflight.routes import check_routes
 from dataprep.readers.listing import InputFile, list_inputs
 from dataprep.readers.splits import FORMATS_BY_SUFFIX, format_of
 from dataprep.recipe import Input, Recipe
@@ -57,6 +58,7 @@ def preflight(
             listed[name] += (tuple(files),)
             problems += check_inputs_apart(recipe, files, loc)
             problems += _check_formats(each, files, loc)
+    problems += check_routes(recipe)
     width, more = _check_tokenizer(recipe)
     problems += more
     problems += check_folders(recipe)

@@ -48,6 +48,23 @@ class Input(Record):
     exclude: tuple[Text, ...] = ()
 
 
+class Bin(Record):
+    """Values of a numeric signal: `from` <= value < `below`; null is no limit."""
+
+    from_: float | None = Field(default=None, alias="from")
+    below: float | None = None
+
+
+class Route(Record):
+    """Makes several sources of the corpus of one: by the signal `by` ("step.signal") a document goes to the
+    first of `to` whose labels or bin its value is in; the `rest` stays under the source's own name, or is
+    dropped."""
+
+    by: Text
+    to: Annotated[dict[Name, Bin | tuple[Text, ...]], Field(min_length=1)]
+    rest: Literal["keep", "drop"] = "keep"
+
+
 class Source(Record):
     """A named set of inputs: one, written in place, or several under `inputs:`. Read them from `inputs`."""
 
@@ -59,6 +76,8 @@ class Source(Record):
     listed: Annotated[tuple[Input, ...], Field(min_length=1)] | None = Field(default=None, alias="inputs")
     license: Text | None = None
     max_bytes: Annotated[Size, Field(ge=1)] | None = None
+    max_tokens: Annotated[Count, Field(ge=1)] | None = None
+    route: Route | None = None
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -141,6 +160,17 @@ class Recipe(Record):
         return self.work if self.work is not None else f"{self.output.rstrip('/')}.work"
 
     @property
+    def outputs(self) -> dict[str, str]:
+        """Source of the corpus -> source of the recipe that it is made of, in order."""
+        made: dict[str, str] = {}
+        for name, source in self.sources.items():
+            if source.route is not None:
+                made |= dict.fromkeys(source.route.to, name)
+            if source.route is None or source.route.rest == "keep":
+                made[name] = name
+        return made
+
+    @property
     def append_eos(self) -> bool:
         return self.tokenizer.append_eos
 
@@ -164,6 +194,10 @@ class Recipe(Record):
                 "inputs": [each.model_dump(mode="json") for each in source.inputs],
                 "license": source.license,
                 "max_bytes": source.max_bytes,
+                "max_tokens": source.max_tokens,
+                "route": None
+                if source.route is None
+                else source.route.model_dump(mode="json", by_alias=True),
             }
             for name, source in self.sources.items()
         }

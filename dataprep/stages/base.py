@@ -1,4 +1,4 @@
-"""What the stages share: the description of a task, and reading a split through its transforms."""
+"""What the stages share: the description of a task, and reading the documents of a split."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dataprep.batch import Batch
-from dataprep.chain import Link
-from dataprep.columns import Texts, texts_from_arrow
+from dataprep.columns import texts_from_arrow
+from dataprep.kernels.hashing import hash128
 from dataprep.readers import READERS, Chunk, ReadOptions, Split
 from dataprep.readers.splits import identify
 from manifests.errors import UserError
@@ -55,20 +55,15 @@ def identify_split(split: Split, known: Sequence[str | None]) -> list[str]:
     return [digest or identify(extent) for extent, digest in zip(split.extents, known, strict=True)]
 
 
-def read_texts(
-    split: Split, options: ReadOptions, transforms: Sequence[Link]
-) -> Iterator[tuple[Chunk, Texts, Texts]]:
-    """Read a split; yield each chunk with its texts as read and as the transforms leave them."""
+def read_batches(split: Split, options: ReadOptions) -> Iterator[tuple[Chunk, Batch]]:
+    """Read a split; yield each chunk with its documents as read."""
     for chunk in READERS[split.format].read(split, options):
-        raw = texts_from_arrow(chunk.records.column("text"))
-        yield chunk, raw, apply_transforms(raw, transforms)
+        yield chunk, batch_of(chunk)
 
 
-def apply_transforms(texts: Texts, transforms: Sequence[Link]) -> Texts:
-    batch = Batch.of(texts)
-    for link in transforms:
-        batch = batch.with_texts(link.step.apply(batch, link.params))  # type: ignore[union-attr]
-    return batch.texts
+def batch_of(chunk: Chunk) -> Batch:
+    texts = texts_from_arrow(chunk.records.column("text"))
+    return Batch(texts, chunk.records.column("id"), {}, hash128(texts.data, texts.offsets))
 
 
 def options_from_json(value: Mapping[str, Any]) -> ReadOptions:

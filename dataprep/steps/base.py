@@ -73,6 +73,11 @@ def nothing(params: Any) -> Mapping[str, str]:
     return {}
 
 
+def no_fields(params: Any) -> tuple[str, ...]:
+    """`needs` of a step that looks at no carried field."""
+    return ()
+
+
 def always(params: Any) -> bool:
     """`rewrites` of an Edit whatever its parameters."""
     return True
@@ -113,6 +118,7 @@ class Rule:
     checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
     expensive: bool = False
 
 
@@ -132,6 +138,7 @@ class Edit:
     checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
     expensive: bool = False
     rewrites: Callable[[Any], bool] = always
 
