@@ -187,11 +187,16 @@ def equal(column: pa.StringArray, value: str) -> Any:
     return pc.fill_null(pc.equal(column, value), False).to_numpy(zero_copy_only=False)
 
 
+def has_failed(signals: Signals) -> Any:
+    """bool [n]; a document that was not measured has a null and did not fail."""
+    return pc.fill_null(pc.not_equal(signals["error"], ""), False).to_numpy(zero_copy_only=False)
+
+
 def failed_check(who: str, signals: Signals, params: ForeignParams) -> list[Check]:
     """The check of `on_error: drop`. Raises when documents failed in a run that allowed it and this one does
     not: their columns are kept, and `on_error` is in no key."""
     errors = signals["error"]
-    failed = ~equal(errors, "")
+    failed = has_failed(signals)
     if params.on_error == "drop":
         return [Check(FAILED, failed, errors, "any")]
     if failed.any():

@@ -19,7 +19,8 @@ from dataprep.kernels.texts import Texts
 from dataprep.recipe import Recipe, recipe_of
 from dataprep.steps import find_step, step_of
 from dataprep.steps.base import Edit, Signals, measuring_parameters, rewrites
-from dataprep.steps.own import OwnParams, own_step
+from dataprep.steps.own import own_step
+from dataprep.steps.own_params import OwnParams
 from manifests.errors import UserError
 from tests.dataprep.steps import own_examples
 from tests.dataprep.test_recipe import SMALL
@@ -100,9 +101,9 @@ def test_batches() -> None:
 def test_a_batch_has_ids_and_fields() -> None:
     batch = batch_of(["x", "y"], ["1", None], url=["u", None])
     names = {"names": ["text", "id", "url"]}
-    assert edited("of_fields", "transform", batch, input="batch", **{"with": names})[0] == ["1/x", "None/y"]
-    with pytest.raises(UserError, match='carried field "id"'):
-        edited("of_fields", "transform", batch_of(["x"], id=["1"]), input="batch", **{"with": names})
+    options = {"input": "batch", "fields": ["url"], "with": names}
+    assert edited("of_fields", "transform", batch, **options)[0] == ["1/x", "None/y"]
+    assert step("of_fields").needs(params("transform", **options)) == ("url",)
 
 
 @given(
@@ -224,10 +225,20 @@ def test_what_calls_the_function_is_in_the_key_and_nothing_else() -> None:
     more = params("drop", reasons=["a"], on_error="drop", **{"with": {"limit": 3}})
     record = step("short")
     assert measuring_parameters(record, one) == measuring_parameters(record, more)
-    wanted = {"with": {"limit": 3}, "version": 1, "does": "drop", "input": "text"}
+    wanted = {"with": {"limit": 3}, "version": 1, "does": "drop", "input": "text", "fields": []}
     assert measuring_parameters(record, one) == wanted
     assert record.depends(one) == {"unicode": unicodedata.unidata_version}
     assert rewrites(record, params("transform")) and not rewrites(record, one)
+
+
+def test_documents_that_were_not_measured_have_nothing_wrong() -> None:
+    nulls = pa.nulls(2, pa.string())
+    for does in ("transform", "drop", "score"):
+        signals: Signals = {"reason": nulls, "error": nulls, "score_ppm": np.zeros(2, dtype=np.int64)}
+        for on_error in ("stop", "drop"):
+            limits = {"min_score": 1} if does == "score" else {}
+            found = step("words").checks(signals, params(does, on_error=on_error, **limits))
+            assert not any(check.dropped.any() for check in found if check.reason != "low_score")
 
 
 def test_a_reason_may_join_or_change_its_name_and_not_leave() -> None:
@@ -357,6 +368,9 @@ def test_a_recipe_names_functions_and_imports_none() -> None:
         ("{version: 1, does: drop, with: [1]}", "with: expected a mapping"),
         ("{version: 1, does: transform, reasons: [a]}", "reasons: only does: drop has it"),
         ("{version: 1, does: drop, min_score: 1}", "min_score: only does: score has it"),
+        ("{version: 1, does: drop, fields: [url]}", "fields: only input: batch has it"),
+        ("{version: 1, does: drop, input: batch, fields: [id]}", 'every batch has a column "id"'),
+        ("{version: 1, does: drop, input: batch, fields: [a, a]}", "lists a field twice"),
         ("{version: 1, does: drop, reasons: []}", "reasons: expected at least one entry"),
         ("{version: 1, does: drop, reasons: [Too Short]}", 'expected words such as "too_short"'),
         ("{version: 1, does: drop, reasons: [failed]}", '"failed" has a meaning of its own'),
