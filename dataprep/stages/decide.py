@@ -128,7 +128,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Any) -> dict[str, 
     return {
         "documents": len(documents),
         "reasons": [list(pair) for pair in verdicts.reasons],
-        "splits": _split_facts(documents, kept, heldout, sampled, output),
+        "splits": _split_facts(documents, kept, heldout, sampled, _place_of(output, payload)),
         "funnel": funnel(
             payload["sources"],
             _deciding_order(chain),
@@ -316,8 +316,16 @@ def _sample(documents: Documents, candidates: npt.NDArray[np.bool_], seed: int, 
     return sampled
 
 
+def _place_of(output: npt.NDArray[np.int32], payload: Mapping[str, Any]) -> npt.NDArray[np.int32]:
+    """int32 [n]: the place of each document's output among those of its own source, so that a source that is
+    added before it changes nothing."""
+    origins = [origin for _, origin in payload["outputs"]]
+    places = [number - origins.index(origin) for number, origin in enumerate(origins)]
+    return np.array([*places, STAYS], dtype=np.int32)[output]  # STAYS is -1, the last
+
+
 def _split_facts(
-    documents: Documents, kept: Any, heldout: Any, sampled: Any, output: Any
+    documents: Documents, kept: Any, heldout: Any, sampled: Any, place: Any
 ) -> list[dict[str, Any]]:
     """What WRITE and SAMPLE depend on, split by split: a verdict that did not change reruns nothing."""
     facts = []
@@ -328,7 +336,7 @@ def _split_facts(
                 "start": rows.start,
                 "documents": rows.stop - rows.start,
                 "kept": int(kept[rows].sum()),
-                "kept_digest": _digest(kept[rows], heldout[rows], output[rows]),
+                "kept_digest": _digest(kept[rows], heldout[rows], np.where(kept[rows], place[rows], STAYS)),
                 "sampled": int(sampled[rows].sum()),
                 "sampled_digest": _digest(sampled[rows]),
             }
