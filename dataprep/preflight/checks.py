@@ -117,7 +117,7 @@ def _check_formats(
 
 
 def _check_fields(options: ReadOptions, file: InputFile, format: str, loc: Loc) -> Iterator[Problem]:
-    found = peek(file, format)
+    found = peek(file, format, options.encoding)
     if found is None:
         return
     among = "" if found.records is None else f" the first {found.records} records of"
