@@ -116,7 +116,7 @@ _LOOKS: dict[str, Callable[[InputFile, str], Peek | None]] = {
 
 
 def _first_piece(file: InputFile, encoding: str) -> bytes:
-    """About a megabyte of the decompressed file, in UTF-8, ending where a line or the file does, if it can."""
+    """About a megabyte of the decompressed file, in UTF-8, ending where a line or the file does if it can."""
     pieces = itertools.islice(transcoded(read_pieces(file), encoding), 2)
     first = next(pieces, b"")
     is_whole = next(pieces, None) is None
