@@ -61,6 +61,10 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait while another run holds the work folder.")
     ] = False,
+    verdicts: Annotated[
+        bool,
+        typer.Option("--verdicts", help="Write verdicts.parquet: what became of every document, and why."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Bring a corpus up to date: read, filter, deduplicate, tokenize, pack, verify.
@@ -72,7 +76,8 @@ def run(
     from dataprep.report.terminal import print_report
     from dataprep.run import run as run_recipe
 
-    result = run_recipe(load_recipe(recipe, sets), workers=workers, wait=wait, narrator=Narrator())
+    loaded = load_recipe(recipe, sets)
+    result = run_recipe(loaded, workers=workers, wait=wait, verdicts=verdicts, narrator=Narrator())
     published = result.published
     if as_json:
         _print_json(
@@ -111,6 +116,31 @@ def plan(
         _print_json(result)
     else:
         print_plan(result, Console(highlight=False, soft_wrap=True))
+
+
+@app.command()
+def explain(
+    recipe: RecipeFile,
+    document: Annotated[
+        str,
+        typer.Argument(help="An id, a raw hash, or FILE:POSITION, as reports name a document."),
+    ],
+    sets: Sets = [],  # noqa: B006
+    source: Annotated[str | None, typer.Option(help="Look in this source only.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say why a document was kept or dropped: every signal, every rule's verdict, value and threshold.
+
+    Reads what the last run of this recipe measured, and of the text itself only the beginning.
+    """
+    from dataprep.explain import explain_document, print_explanation
+    from dataprep.recipe import load_recipe
+
+    found = explain_document(load_recipe(recipe, sets), document, source)
+    if as_json:
+        _print_json(found)
+    else:
+        print_explanation(found, Console(highlight=False, soft_wrap=True))
 
 
 @app.command()

@@ -120,11 +120,11 @@ class Plans:
         return str(dtype_for_vocab(self.entries[tokenizer.STAGE][0].facts["vocab_size"]))
 
     def written_by_source(self) -> dict[str, list[Entry]]:
-        """Source -> WRITE entries of its splits."""
+        """Source of the corpus -> the WRITE entries that hold documents of it."""
         by_source: dict[str, list[Entry]] = {}
-        tasks = self._write_tasks()
-        for task, entry in zip(tasks, self.entries[write.STAGE], strict=True):
-            by_source.setdefault(task.components["source"], []).append(entry)
+        for entry in self.entries[write.STAGE]:
+            for source in entry.facts["runs"]:
+                by_source.setdefault(source, []).append(entry)
         return by_source
 
     def _plan_measure(self) -> StagePlan:

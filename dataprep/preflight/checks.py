@@ -20,6 +20,7 @@ from dataprep.preflight.folders import (
     free_bytes,
 )
 from dataprep.preflight.peek import NUMBER, TEXT, peek
+from dataprep.preflight.routes import check_routes
 from dataprep.readers import ReadOptions
 from dataprep.readers.fields import wanted
 from dataprep.readers.listing import InputFile, list_inputs
@@ -59,6 +60,7 @@ def preflight(
             listed[name] += (tuple(files),)
             problems += check_inputs_apart(recipe, files, loc)
             problems += _check_formats(each, recipe.read_options(source, each), files, loc)
+    problems += check_routes(recipe)
     width, more = _check_tokenizer(recipe)
     problems += more
     problems += check_folders(recipe)

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dataprep.recipe.step_entry import StepEntry, step_entry
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from dataprep.steps.base import Decision
 from manifests.problems import Problem
 from manifests.wording import did_you_mean
@@ -29,6 +29,7 @@ def cross_checks(data: Any) -> list[Problem]:
         *_inputs_are_given_once(data),
         *_steps_name_sources(data),
         *_steps_repeat_for_a_reason(data),
+        *_routes_lead_somewhere(data),
         *_tokenizer_has_one_origin(data),
         *_folders_are_apart(data),
     ]
@@ -91,7 +92,7 @@ def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
         for before, other in seen:
             if other.name != name:
                 continue
-            if isinstance(STEPS[name], Decision):
+            if isinstance(step_of(name), Decision):
                 message = f"{name} is already step {before}; a step that looks at all documents comes once"
                 yield Problem(at, message, about_key=True)
                 break
@@ -102,6 +103,44 @@ def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
                 yield Problem(at, message, about_key=True)
                 break
         seen.append((index, entry))
+
+
+def _routes_lead_somewhere(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """`route:` names a step that measures on its source, and sources that there are not yet."""
+    sources = _mapping(data.get("sources"))
+    counts: dict[str, int] = {}
+    steps: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for _, name, options in _steps(data):
+        counts[name] = counts.get(name, 0) + 1
+        steps[name if counts[name] == 1 else f"{name}#{counts[name]}"] = name, options
+    made: dict[str, str] = {}
+    for source, settings in sources.items():
+        route = _mapping(_mapping(settings).get("route"))
+        at = ("sources", source, "route")
+        by = route.get("by")
+        if isinstance(by, str):
+            label, _, signal = by.rpartition(".")
+            step, options = steps.get(label, ("", {}))
+            if not label or not signal:
+                yield Problem((*at, "by"), 'expected "step.signal", such as language.label')
+            elif not step:
+                yield Problem((*at, "by"), f'no step "{label}"{did_you_mean(label, list(steps))}')
+            elif not _runs_on(options, source):
+                yield Problem((*at, "by"), f"{label} does not run on {source}")
+        for name in _mapping(route.get("to")):
+            if name in sources:
+                yield Problem((*at, "to", name), f'"{name}" is a source already', about_key=True)
+            elif name in made:
+                message = f'"{name}" is already made of {made[name]}; a source is made of one'
+                yield Problem((*at, "to", name), message, about_key=True)
+            made[name] = source
+
+
+def _runs_on(options: Mapping[str, Any], source: str) -> bool:
+    only, excepted = options.get("only"), options.get("except")
+    if isinstance(only, list):
+        return source in only
+    return not isinstance(excepted, list) or source not in excepted
 
 
 def _tokenizer_has_one_origin(data: Mapping[str, Any]) -> Iterator[Problem]:

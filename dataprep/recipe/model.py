@@ -22,7 +22,7 @@ from dataprep.readers.records import ReadOptions
 from dataprep.recipe.checks import cross_checks
 from dataprep.recipe.fields import Encoding, FieldList, Name, Paths, Text, TextField, Version
 from dataprep.recipe.step_entry import StepEntry, step_entry
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from manifests.errors import UserError
 from manifests.fields import Record
 from manifests.fingerprint import digest_value
@@ -51,6 +51,23 @@ class Input(Record):
     exclude: tuple[Text, ...] = ()
 
 
+class Bin(Record):
+    """Values of a numeric signal: `from` <= value < `below`; null is no limit."""
+
+    from_: float | None = Field(default=None, alias="from")
+    below: float | None = None
+
+
+class Route(Record):
+    """Makes several sources of the corpus of one: by the signal `by` ("step.signal") a document goes to the
+    first of `to` whose labels or bin its value is in; the `rest` stays under the source's own name, or is
+    dropped."""
+
+    by: Text
+    to: Annotated[dict[Name, Bin | tuple[Text, ...]], Field(min_length=1)]
+    rest: Literal["keep", "drop"] = "keep"
+
+
 class Source(Record):
     """A named set of inputs: one, written in place, or several under `inputs:`. Read them from `inputs`.
 
@@ -71,6 +88,7 @@ class Source(Record):
     sample: Share = 1.0
     max_bytes: Annotated[Size, Field(ge=1)] | None = None
     max_tokens: Annotated[Count, Field(ge=1)] | None = None
+    route: Route | None = None
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -153,6 +171,17 @@ class Recipe(Record):
         return self.work if self.work is not None else f"{self.output.rstrip('/')}.work"
 
     @property
+    def outputs(self) -> dict[str, str]:
+        """Source of the corpus -> source of the recipe that it is made of, in order."""
+        made: dict[str, str] = {}
+        for name, source in self.sources.items():
+            if source.route is not None:
+                made |= dict.fromkeys(source.route.to, name)
+            if source.route is None or source.route.rest == "keep":
+                made[name] = name
+        return made
+
+    @property
     def append_eos(self) -> bool:
         return self.tokenizer.append_eos
 
@@ -189,6 +218,9 @@ class Recipe(Record):
                 "sample": source.sample,
                 "max_bytes": source.max_bytes,
                 "max_tokens": source.max_tokens,
+                "route": None
+                if source.route is None
+                else source.route.model_dump(mode="json", by_alias=True),
             }
             for name, source in self.sources.items()
         }
@@ -200,7 +232,7 @@ class Recipe(Record):
             "source_order": list(self.sources),
             "sources": sources,
             "steps": [{each.name: each.options()} for each in self.steps],
-            "step_versions": {each.name: STEPS[each.name].version for each in self.steps},
+            "step_versions": {each.name: step_of(each.name).version for each in self.steps},
             **self.model_dump(mode="json", include=set(rest)),
         }
 

@@ -78,6 +78,11 @@ def no_fields(params: Any) -> tuple[str, ...]:
     return ()
 
 
+def always(params: Any) -> bool:
+    """`rewrites` of an Edit whatever its parameters."""
+    return True
+
+
 def unicode_version(params: Any) -> Mapping[str, str]:
     """`depends` of a step that reads the Unicode character database (it comes with the interpreter)."""
     return {"unicode": unicodedata.unidata_version}
@@ -122,7 +127,9 @@ class Edit:
     """A step that rewrites text and drops documents by what it saw on the way.
 
     `edit(batch, params)` returns the texts and the signals, and may look only at the parameters named in
-    `measuring`; `checks` and the rest are as for a Rule.
+    `measuring`; `checks` and the rest are as for a Rule. Where `rewrites(params)` is False, `edit` returns
+    the texts that it was given: the step is then a rule, and what is below it does not depend on it. A step
+    that `sees_all_fields` may look at whatever the records carry.
     """
 
     name: str
@@ -134,6 +141,8 @@ class Edit:
     depends: Callable[[Any], Mapping[str, str]] = nothing
     needs: Callable[[Any], tuple[str, ...]] = no_fields
     expensive: bool = False
+    rewrites: Callable[[Any], bool] = always
+    sees_all_fields: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +160,11 @@ class Decision:
 StepType = Transform | Rule | Edit | Decision
 
 
+def rewrites(step: StepType, params: Params) -> bool:
+    """Whether the steps below see another text than this one did."""
+    return isinstance(step, Transform) or (isinstance(step, Edit) and step.rewrites(params))
+
+
 def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     """The part of `params` that changes what `apply`, `edit` or `measure` return, as JSON values, for the
     key."""
@@ -160,6 +174,8 @@ def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in step.measuring}
 
 
-def needed_fields(step: StepType, params: Params) -> tuple[str, ...]:
-    """The carried fields that the step looks at."""
+def needed_fields(step: StepType, params: Params, carry: Sequence[str]) -> tuple[str, ...]:
+    """The fields that the step looks at, of records that carry `carry`."""
+    if isinstance(step, Edit) and step.sees_all_fields:
+        return tuple(carry)
     return step.needs(params) if isinstance(step, Rule | Edit) else ()
