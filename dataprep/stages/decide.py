@@ -30,11 +30,11 @@ from dataprep.decide.verdicts import Verdicts, funnel
 from dataprep.kernels.hashing import mix128
 from dataprep.recipe import Recipe
 from dataprep.stages import measure
-from dataprep.stages.base import Task
+from dataprep.stages.base import Task, input_changed
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.walk import MEASURED
 from dataprep.steps import step_of
-from dataprep.steps.base import Decision, Edit, Rule
+from dataprep.steps.base import Decision, Edit, Rule, consulted
 from manifests.fingerprint import digest_value
 
 STAGE = "decide"
@@ -57,6 +57,7 @@ def task_of(recipe: Recipe, splits: Sequence[SplitPlan], keys: Sequence[Mapping[
             "step": entry.name,
             "version": step_of(entry.name).version,
             "parameters": entry.parameters.model_dump(mode="json"),
+            "consults": consulted(step_of(entry.name), entry.parameters),
             "sources": [name for name in recipe.sources if applies(entry, name)],
         }
         for label, entry in entries
@@ -90,6 +91,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Any) -> dict[str, 
     documents = _load(payload, cache)
     chain = chain_from_json(payload["chain"])
     sources: dict[str, list[str]] = {step["label"]: step["sources"] for step in payload["steps"]}
+    looked_up = {step["label"]: step["consults"] for step in payload["steps"]}
 
     verdicts = Verdicts(len(documents))
     order = np.arange(len(documents), dtype=np.int64)  # listing order: the place of last resort
@@ -100,6 +102,8 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Any) -> dict[str, 
         if link.drops:
             for reason, rows in documents.rule(link, cache).items():
                 verdicts.drop(link.label, reason, rows)
+            if consulted(link.step, link.params) != looked_up[link.label]:
+                raise input_changed(f"step {link.label}")
     verdicts.drop(EMPTY, EMPTY, documents.final_bytes == 0)
     output = _route(payload, documents, cache)
     verdicts.drop(ROUTE, NOT_ROUTED, output == STAYS)

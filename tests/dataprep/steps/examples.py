@@ -8,7 +8,10 @@ from dataprep.batch import Batch
 from dataprep.steps import STEPS
 from dataprep.steps.base import Params, Transform
 
-EXAMPLES: dict[str, dict[str, Any]] = {}
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "where": {"fields": {"license": {"in": ["MIT"]}, "date": {"from": "2020-01-01"}}},
+    "exclude": {"ids": ["1"], "urls": ["HTTP://example.org/b"], "hashes": ["0" * 32]},
+}
 """Step -> parameters where the defaults are not enough."""
 
 NEEDS_A_FILE: dict[str, str] = {}

@@ -19,11 +19,11 @@ from tests.dataprep.steps.test_golden import TEXTS
 STRINGS = [*TEXTS.to_strings(), "The same line.\n" * 40, "\n\n\n", "a" * 300, "{ lorem ipsum javascript }"]
 
 
-def batch_of(strings: list[str]) -> Batch:
-    """Texts that are a slice of more bytes, with an id and the same fields each."""
+def batch_of(strings: list[str], first: int = 0) -> Batch:
+    """Texts that are a slice of more bytes, with an id (a number from `first` on) and the same fields each."""
     texts = Texts.from_strings(["before \u00e9", *strings, "after"]).slice(1, len(strings) + 1)
     fields = {name: [value] * len(strings) for name, value in FIELDS.items()}
-    return Batch.of(texts, [str(index) for index in range(len(strings))], fields)
+    return Batch.of(texts, [str(first + index) for index in range(len(strings))], fields)
 
 
 @pytest.mark.parametrize("name", steps())
@@ -31,7 +31,7 @@ def test_a_document_is_measured_alone(name: str) -> None:
     params = params_of(name)
     together = result_of(name, batch_of(STRINGS), params)
     for index, string in enumerate(STRINGS):
-        for key, column in result_of(name, batch_of([string]), params).items():
+        for key, column in result_of(name, batch_of([string], index), params).items():
             assert column == together[key][index : index + 1], (key, string)
 
 
