@@ -25,8 +25,8 @@ from dataprep.plan import Plans, list_splits, read_record
 from dataprep.preflight import preflight
 from dataprep.recipe import Recipe
 from dataprep.stages import decide, measure
-from dataprep.stages.base import read_batches
 from dataprep.stages.measure import SplitPlan
+from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
 from dataprep.steps.base import Edit, Rule
 from dataprep.verdict_table import SCHEMA, Places, verdicts_of
@@ -155,7 +155,8 @@ def _value(column: Column) -> Any:
 
 def _beginning(plan: SplitPlan, row: int) -> str:
     """The first characters of a document, as read."""
-    for _, batch in read_batches(plan.split, plan.options):
+    for reading in read_chunks(plan.split, plan.options):
+        batch = reading.batch
         if row < len(batch):
             head = batch.texts[row][: 4 * SHOWN_CHARACTERS].decode(errors="ignore")
             return head[:SHOWN_CHARACTERS]

@@ -1,5 +1,7 @@
 """A cheap look at the first records of a file: which fields there are, and what they hold.
 
+What is inside objects and structs is listed by its path (`meta.license`).
+
 For messages before a run starts ("no field `text`; it has content, url"). It reads at most a megabyte, judges
 nothing and misses what comes later; the readers judge every record and report what cannot be read here.
 """
@@ -10,7 +12,7 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ import pyarrow.parquet as pq
 
 from dataprep.readers.decompress import DamagedFile, read_pieces
 from dataprep.readers.listing import InputFile
+from dataprep.readers.values import is_text
 
 MAX_RECORDS = 100
 
@@ -68,9 +71,16 @@ def _look_at_lines(file: InputFile) -> Peek | None:
             continue
         if isinstance(record, dict):
             records += 1
-            for name, value in record.items():
-                fields.setdefault(name, {})[_KINDS[type(value)]] = None
+            _list_kinds(record, "", fields)
     return Peek({name: tuple(kinds) for name, kinds in fields.items()}, records) if records else None
+
+
+def _list_kinds(record: dict[str, Any], prefix: str, fields: dict[str, dict[str, None]]) -> None:
+    """Add what a record, or an object inside one, holds to `fields`: path -> kinds."""
+    for name, value in record.items():
+        fields.setdefault(prefix + name, {})[_KINDS[type(value)]] = None
+        if isinstance(value, dict):
+            _list_kinds(value, f"{prefix}{name}.", fields)
 
 
 def _look_at_header(file: InputFile) -> Peek | None:
@@ -80,16 +90,19 @@ def _look_at_header(file: InputFile) -> Peek | None:
 
 
 def _look_at_schema(file: InputFile) -> Peek | None:
-    schema = pq.read_schema(file.path)
-    return Peek({column.name: (_kind_of(column.type),) for column in schema}, None)
+    return Peek(dict(_kinds_in(pq.read_schema(file.path), "")), None)
+
+
+def _kinds_in(fields: Iterable[pa.Field], prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for field in fields:
+        yield prefix + field.name, (_kind_of(field.type),)
+        if pa.types.is_struct(field.type):
+            yield from _kinds_in(field.type, f"{prefix}{field.name}.")
 
 
 def _kind_of(kind: pa.DataType) -> str:
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
-    texts: Iterable[Callable[[pa.DataType], bool]] = (
-        pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary,
-    )  # fmt: skip
-    if any(is_text(value) for is_text in texts):
+    if is_text(value):
         return TEXT
     return NUMBER if pa.types.is_integer(value) else str(kind)
 

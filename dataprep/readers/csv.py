@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from dataprep.readers.decompress import UTF8_MARK, UTF16_REFUSAL, DamagedFile, is_utf16
 from dataprep.readers.extents import Cut, Extent, Split, whole_file
+from dataprep.readers.fields import Field, template_of, wanted
 from dataprep.readers.lines import LongLine, read_lines
 from dataprep.readers.listing import InputFile
 from dataprep.readers.records import BadDocument, BadRecord, Chunk, ChunkBuilder, Damage, ReadOptions
@@ -29,7 +30,7 @@ Fields = list[str]
 
 def read(split: Split, options: ReadOptions) -> Iterator[Chunk]:
     """The rows of all extents in order."""
-    builder = ChunkBuilder()
+    builder = ChunkBuilder(options)
     for index, extent in enumerate(split.extents):
         num_rows = 0
         try:
@@ -37,11 +38,11 @@ def read(split: Split, options: ReadOptions) -> Iterator[Chunk]:
             columns = _columns(lines, extent.file, options)
             for line, fields in _rows(lines, options.max_document_bytes):
                 try:
-                    text, own_id = _pick(fields, columns, options.max_document_bytes)
+                    text, own_id, carried = _pick(fields, columns, options.max_document_bytes)
                 except BadDocument as error:
                     builder.refuse(BadRecord(index, num_rows, line, error.reason, error.detail))
                 else:
-                    builder.add_one(index, text, own_id, num_rows)
+                    builder.add_one(index, text, own_id, num_rows, carried)
                 num_rows += 1
                 if builder.is_full:
                     yield builder.take()
@@ -63,27 +64,42 @@ def cut(file: InputFile, options: ReadOptions, split_bytes: int) -> list[Cut]:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
+    """How many columns there are, and which of them are wanted.
+
+    text  of a document: literal text and columns, in order
+    """
+
     count: int
-    text: int
+    text: tuple[str | int, ...]
     id: int | None
+    carry: tuple[int, ...]
 
 
 def _columns(lines: _Lines, file: InputFile, options: ReadOptions) -> _Columns:
     """Where the header says that the wanted fields are. An empty file has no rows, so any columns."""
     header = next((fields for _, fields in _rows(lines, options.max_document_bytes)), None)
     if header is None:
-        return _Columns(0, 0, None)
+        return _Columns(0, (), None, ())
     if isinstance(header, BadDocument):
         raise DamagedFile("bad_header", header.detail, file.size_bytes)
     if not _is_utf8(header):
         raise DamagedFile("bad_header", "bytes that are not UTF-8", file.size_bytes)
-    for name, wanted in ((options.text, "text"), (options.id, "id")):
-        if name is not None and header.count(name) != 1:
-            how_many = "no" if name not in header else "more than one"
-            hint = f"say {wanted}: with one of its columns: {', '.join(header)}"
-            raise UserError(f"{how_many} column {name!r}", where=file.path, hint=hint)
+    for each in wanted(options):
+        count = header.count(each.path)
+        if count > 1 or (count == 0 and not each.optional):
+            hint = f"say {each.key}: with one of its columns: {', '.join(header)}"
+            how_many = "more than one" if count else "no"
+            raise UserError(f"{how_many} column {each.path!r}", where=file.path, hint=hint)
+    text = [_place(part, header) for part in template_of(options.text)]
     own_id = None if options.id is None else header.index(options.id)
-    return _Columns(len(header), header.index(options.text), own_id)
+    return _Columns(len(header), tuple(text), own_id, tuple(map(header.index, options.carry)))
+
+
+def _place(part: str | Field, header: Fields) -> str | int:
+    """Literal text as it is, of a field its column; an optional one that is not there is empty text."""
+    if isinstance(part, str):
+        return part
+    return header.index(part.path) if part.path in header else ""
 
 
 def _rows(lines: _Lines, max_bytes: int) -> Iterator[tuple[int, Fields | BadDocument]]:
@@ -109,18 +125,21 @@ def _rows(lines: _Lines, max_bytes: int) -> Iterator[tuple[int, Fields | BadDocu
                 yield line, fields
 
 
-def _pick(fields: Fields | BadDocument, columns: _Columns, max_bytes: int) -> tuple[str, str | None]:
-    """Text and id of a row."""
+def _pick(
+    fields: Fields | BadDocument, columns: _Columns, max_bytes: int
+) -> tuple[str, str | None, list[str]]:
+    """Text, id and carried fields of a row."""
     if isinstance(fields, BadDocument):
         raise fields
     if len(fields) != columns.count:
         raise BadDocument("malformed_row", f"{len(fields)} fields where the header has {columns.count}")
     if not _is_utf8(fields):
         raise BadDocument("invalid_utf8", "bytes that are not UTF-8")
-    text = fields[columns.text]
+    text = "".join([part if isinstance(part, str) else fields[part] for part in columns.text])
     if len(text.encode()) > max_bytes:
         raise BadDocument("too_long", f"more than {max_bytes} bytes")
-    return text, None if columns.id is None else fields[columns.id]
+    own_id = None if columns.id is None else fields[columns.id]
+    return text, own_id, [fields[at] for at in columns.carry]
 
 
 def _is_utf8(fields: Fields) -> bool:

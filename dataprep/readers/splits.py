@@ -66,6 +66,10 @@ def make_splits(
     splits = []
     for file in sorted(files, key=lambda each: each.name):
         chosen = _resolve(format, file)
+        if options.carry and not READERS[chosen].has_fields:
+            message = f"format {chosen} has no field {options.carry[0]!r}"
+            hint = "leave carry: out, or give these files an input of their own"
+            raise UserError(message, where=file.path, hint=hint)
         try:
             cuts = READERS[chosen].cut(file, options, split_bytes)
         except OSError as error:

@@ -26,7 +26,7 @@ def read(split: Split, options: ReadOptions) -> Iterator[Chunk]:
 
 def read_whole_files(split: Split, options: ReadOptions, extract: Callable[[bytes], str]) -> Iterator[Chunk]:
     """One record a file: `extract` makes the document's text of the file's bytes or raises BadDocument."""
-    builder = ChunkBuilder()
+    builder = ChunkBuilder(options)
     for index, extent in enumerate(split.extents):
         try:
             content = _read_bounded(extent.file, options.max_document_bytes)

@@ -18,7 +18,7 @@ from dataprep.steps.base import Decision
 from manifests.problems import Problem
 from manifests.wording import did_you_mean
 
-OF_AN_INPUT = ("path", "format", "text", "id", "exclude")
+OF_AN_INPUT = ("path", "format", "text", "id", "carry", "exclude")
 
 
 def cross_checks(data: Any) -> list[Problem]:

@@ -141,6 +141,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Any) -> dict[str, 
             heldout,
             [(made, source) for made, source in payload["outputs"]],
             output,
+            _unsampled(payload, cache),
         ),
         "sampled": int(sampled.sum()),
     }
@@ -247,6 +248,15 @@ def _columns(cache: Cache, key: str) -> dict[str, Any]:
 
 def _stack(parts: Sequence[Column]) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _unsampled(payload: Mapping[str, Any], cache: Cache) -> dict[str, dict[str, int]]:
+    """Source -> documents and bytes that were read and left out by its sample."""
+    counts = {name: {"documents": 0, "text_bytes": 0} for name in payload["sources"]}
+    for split in payload["splits"]:
+        for name, count in cache.get(measure.STAGE, split["keys"][BASE]).facts["unsampled"].items():
+            counts[split["source"]][name] += count
+    return counts
 
 
 def _route(payload: Mapping[str, Any], documents: Documents, cache: Cache) -> npt.NDArray[np.int32]:

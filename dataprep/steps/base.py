@@ -128,7 +128,8 @@ class Edit:
 
     `edit(batch, params)` returns the texts and the signals, and may look only at the parameters named in
     `measuring`; `checks` and the rest are as for a Rule. Where `rewrites(params)` is False, `edit` returns
-    the texts that it was given: the step is then a rule, and what is below it does not depend on it.
+    the texts that it was given: the step is then a rule, and what is below it does not depend on it. A step
+    that `sees_all_fields` may look at whatever the records carry.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Edit:
     needs: Callable[[Any], tuple[str, ...]] = no_fields
     expensive: bool = False
     rewrites: Callable[[Any], bool] = always
+    sees_all_fields: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +172,10 @@ def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     if isinstance(step, Transform):
         return values
     return {name: value for name, value in values.items() if name in step.measuring}
+
+
+def needed_fields(step: StepType, params: Params, carry: Sequence[str]) -> tuple[str, ...]:
+    """The fields that the step looks at, of records that carry `carry`."""
+    if isinstance(step, Edit) and step.sees_all_fields:
+        return tuple(carry)
+    return step.needs(params) if isinstance(step, Rule | Edit) else ()
