@@ -163,8 +163,8 @@ def told(error: Exception) -> str:
 
 
 def errors_of(answers: Sequence[Any]) -> pa.StringArray:
-    """The signal `error`: what each document failed with, "" for one that did not."""
-    return pa.array([each.error if isinstance(each, Failure) else "" for each in answers], pa.string())
+    """The signal `error`: what each document failed with, null for one that did not."""
+    return pa.array([each.error if isinstance(each, Failure) else None for each in answers], pa.string())
 
 
 def _type_of(error: Exception) -> str:
@@ -188,8 +188,8 @@ def equal(column: pa.StringArray, value: str) -> Any:
 
 
 def has_failed(signals: Signals) -> Any:
-    """bool [n]; a document that was not measured has a null and did not fail."""
-    return pc.fill_null(pc.not_equal(signals["error"], ""), False).to_numpy(zero_copy_only=False)
+    """bool [n]; False for a document that was not measured."""
+    return pc.is_valid(signals["error"]).to_numpy(zero_copy_only=False)
 
 
 def failed_check(who: str, signals: Signals, params: ForeignParams) -> list[Check]:

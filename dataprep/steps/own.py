@@ -66,14 +66,14 @@ def depends(name: str, params: OwnParams) -> Mapping[str, str]:
 
 
 def edit(name: str, batch: Batch, params: OwnParams) -> tuple[Texts, Signals]:
-    """Signals: `error` (see `errors_of`); drop: `reason`, "" for a document that stays; score: `score_ppm`,
-    int64."""
+    """Signals: `error` (see `errors_of`); drop: `reason`, null for a document that stays; score:
+    `score_ppm`, int64."""
     answers = code_of(name, params).answers(batch)
     errors = {"error": errors_of(answers)}
     if params.does == "transform":
         return _rewritten(batch.texts, answers), errors
     if params.does == "drop":
-        reasons = ["" if isinstance(answer, Failure) else answer for answer in answers]
+        reasons = [None if isinstance(answer, Failure) else answer for answer in answers]
         return batch.texts, {"reason": pa.array(reasons, pa.string()), **errors}
     scores = [0 if isinstance(answer, Failure) else answer for answer in answers]
     return batch.texts, {"score_ppm": np.array(scores, dtype=np.int64), **errors}
@@ -93,8 +93,8 @@ def checks(name: str, signals: Signals, params: OwnParams) -> Sequence[Check]:
 
 def _reason_checks(name: str, column: pa.StringArray, declared: Sequence[str]) -> list[Check]:
     """Raises for a reason of a kept column that the recipe listed when it was made and lists no more."""
-    known = {*declared, "", *((TRUE,) if len(declared) == 1 else ())}
-    gone = sorted({each for each in pc.unique(column).to_pylist() if each is not None} - known)
+    known = {*declared, *((TRUE,) if len(declared) == 1 else ())}
+    gone = sorted(set(pc.unique(column).drop_null().to_pylist()) - known)
     if gone:
         raise UserError(
             f"{name} gave {quoted(gone[0])} as a reason to drop documents, and `reasons:` does not list it",

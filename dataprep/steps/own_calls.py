@@ -1,7 +1,7 @@
 """How an own step calls its function: what it passes, and what it takes for an answer.
 
-An answer is bytes of UTF-8 (transform), a reason or "" (drop), or millionths (score). Anything else that the
-function returns raises, here or where the function is called from (`foreign.py`).
+An answer is bytes of UTF-8 (transform), a reason or None (drop), or millionths (score). Anything else that
+the function returns raises here, and is told as what the function did (`foreign.py`).
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def _accept_text(params: OwnParams) -> Accept:
 def _accept_reason(params: OwnParams) -> Accept:
     declared = params.reasons or (DROPPED,)
 
-    def accept(value: Any) -> str:
-        if value is None or value is False or (isinstance(value, np.bool_) and not value):
-            return ""
+    def accept(value: Any) -> str | None:
+        if value is None or (isinstance(value, str | bool | np.bool_) and not value):
+            return None
         if isinstance(value, bool | np.bool_):
             if len(declared) > 1:
                 raise Mistake(
@@ -85,7 +85,7 @@ def _accept_reason(params: OwnParams) -> Accept:
             return TRUE
         if not isinstance(value, str):
             raise Unusable(f"returned {_kind(value)}, expected None, True, False or a reason")
-        if value and value not in declared:
+        if value not in declared:
             raise Mistake(f"returned the reason {quoted(value)}{did_you_mean(value, declared)}")
         return value
 

@@ -73,7 +73,7 @@ def test_a_transform(capsys: pytest.CaptureFixture[str]) -> None:
 def test_texts_that_stay_are_not_copied() -> None:
     batch = batch_of(["a", "b"])
     assert step("same").edit(batch, params("transform"))[0] is batch.texts
-    assert step("keep").edit(batch_of(["none"]), params("drop"))[1]["reason"].to_pylist() == [""]
+    assert step("keep").edit(batch_of(["none"]), params("drop"))[1]["reason"].to_pylist() == [None]
 
 
 def test_a_drop() -> None:
@@ -162,7 +162,7 @@ def test_a_document_without_an_id_is_named_by_its_hash() -> None:
 def test_failures_may_drop() -> None:
     texts, signals, _ = edited("words", "transform", ["a", "bad", "none"], on_error="drop")
     assert texts == ["a", "bad", "none"]
-    assert signals["error"].to_pylist() == ["", "ValueError", "unusable answer"]
+    assert signals["error"].to_pylist() == [None, "ValueError", "unusable answer"]
     assert reasons("words", "transform", ["a", "bad"], on_error="drop") == [[], ["failed"]]
     options = {"min_score": 9, "on_error": "drop"}
     assert reasons("words", "score", ["number", "bad"], **options) == [["low_score"], ["failed"]]
@@ -179,7 +179,7 @@ def test_faults_of_the_machine_and_mistakes_never_drop(does: str, text: str) -> 
 
 def test_a_batch_that_fails_is_asked_about_one_by_one() -> None:
     texts, signals, _ = edited("fails_on_bad", "transform", ["a", "bad", "b"], input="batch", on_error="drop")
-    assert texts == ["a", "bad", "b"] and signals["error"].to_pylist() == ["", "ValueError", ""]
+    assert texts == ["a", "bad", "b"] and signals["error"].to_pylist() == [None, "ValueError", None]
     with pytest.raises(UserError, match="raised ValueError") as caught:
         edited("fails_on_bad", "transform", batch_of(["a", "bad"], ["x", "y"]), input="batch")
     assert 'document "y"' in str(caught.value.where)
