@@ -6,6 +6,7 @@ A third party's step is named `package.module:function` in the recipe and never 
 from __future__ import annotations
 
 from dataprep.steps.base import StepType
+from dataprep.steps.datatrove import DATATROVE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
 from dataprep.steps.normalize import NORMALIZE
@@ -14,6 +15,7 @@ from dataprep.steps.own import own_step
 STEPS: dict[str, StepType] = {
     "normalize": NORMALIZE,
     "gopher_quality": GOPHER_QUALITY,
+    "datatrove": DATATROVE,
     "exact_dedup": EXACT_DEDUP,
 }
 
