@@ -6,6 +6,7 @@ A third party's step is named `package.module:function` in the recipe and never 
 from __future__ import annotations
 
 from dataprep.steps.base import StepType
+from dataprep.steps.datatrove import DATATROVE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
 from dataprep.steps.exclude import EXCLUDE
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
@@ -18,6 +19,7 @@ STEPS: dict[str, StepType] = {
     "exclude": EXCLUDE,
     "normalize": NORMALIZE,
     "gopher_quality": GOPHER_QUALITY,
+    "datatrove": DATATROVE,
     "exact_dedup": EXACT_DEDUP,
 }
 

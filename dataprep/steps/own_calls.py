@@ -19,6 +19,7 @@ from dataprep.columns import texts_to_arrow
 from dataprep.steps.foreign import Code, Mistake, Unusable
 from dataprep.steps.functions import find_function
 from dataprep.steps.own_params import DROPPED, MAX_SCORE, SCORE_UNITS, TRUE, OwnParams
+from manifests.errors import UserError
 from manifests.wording import describe, did_you_mean
 
 NOISE = 1e-3  # by which a score may differ in another batch: sums of floats depend on how they are grouped
@@ -52,6 +53,12 @@ def code_of(name: str, params: OwnParams) -> Code:
 
 def record_batch(batch: Batch, fields: Sequence[str]) -> pa.RecordBatch:
     """text (large_string), id (string), and the carried fields that are asked for (string)."""
+    for field in fields:
+        if field not in batch.fields:
+            raise UserError(
+                f"the step reads the field {field}, which its source does not carry",
+                hint=f"add it to the source: `carry: [{field}]`",
+            )
     columns = {field: batch.fields[field] for field in fields}
     return pa.RecordBatch.from_pydict({"text": texts_to_arrow(batch.texts), "id": batch.ids, **columns})
 
