@@ -154,4 +154,5 @@ DATATROVE = Edit(
     depends=depends,
     expensive=True,
     rewrites=rewrites,
+    sees_all_fields=True,  # they are its metadata
 )
