@@ -26,6 +26,7 @@ from dataprep.steps.base import (
     Rule,
     StepType,
     Transform,
+    consulted,
     measuring_parameters,
     needed_fields,
     rewrites,
@@ -72,7 +73,9 @@ class Link:
 
     def verdict(self, carry: Sequence[str]) -> dict[str, Any]:
         """What of this step changes which documents it drops."""
-        return self._described(self.params.model_dump(mode="json"), carry)
+        described = self._described(self.params.model_dump(mode="json"), carry)
+        looked_up = consulted(self.step, self.params)
+        return {**described, "consults": looked_up} if looked_up else described
 
     def _described(self, parameters: dict[str, Any], carry: Sequence[str]) -> dict[str, Any]:
         described = {

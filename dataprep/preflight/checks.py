@@ -26,6 +26,8 @@ from dataprep.readers.fields import wanted
 from dataprep.readers.listing import InputFile, list_inputs
 from dataprep.readers.splits import FORMATS_BY_SUFFIX, format_of
 from dataprep.recipe import Input, Recipe
+from dataprep.steps import step_of
+from dataprep.steps.base import consulted
 from dataprep.tokenizers import describe
 from manifests.errors import UserError
 from manifests.nodes import Loc
@@ -61,6 +63,7 @@ def preflight(
             problems += check_inputs_apart(recipe, files, loc)
             problems += _check_formats(each, recipe.read_options(source, each), files, loc)
     problems += check_routes(recipe)
+    problems += _check_steps(recipe)
     width, more = _check_tokenizer(recipe)
     problems += more
     problems += check_folders(recipe)
@@ -119,7 +122,7 @@ def _check_formats(
 
 
 def _check_fields(options: ReadOptions, file: InputFile, format: str, loc: Loc) -> Iterator[Problem]:
-    found = peek(file, format)
+    found = peek(file, format, options.encoding)
     if found is None:
         return
     among = "" if found.records is None else f" the first {found.records} records of"
@@ -139,6 +142,15 @@ def _check_fields(options: ReadOptions, file: InputFile, format: str, loc: Loc) 
             holds = " and ".join(found.fields[each.path])
             message = f'the field "{each.path}" holds {holds} in{among} {file.path}'
             yield Problem((*loc, each.key), f"{message}, not {' or '.join(sorted(kinds))}")
+
+
+def _check_steps(recipe: Recipe) -> Iterator[Problem]:
+    """Whether the files that steps judge by can be used, which would show after everything is measured."""
+    for index, entry in enumerate(recipe.steps):
+        try:
+            consulted(step_of(entry.name), entry.parameters)
+        except UserError as error:
+            yield Problem(("steps", index, entry.name), _one_line(error))
 
 
 def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dataprep.readers.decompress import DamagedFile, read_pieces
+from dataprep.readers.encodings import UTF8, transcoded
 from dataprep.readers.listing import InputFile
 from dataprep.readers.values import is_text
 
@@ -49,19 +50,19 @@ class Peek:
     records: int | None
 
 
-def peek(file: InputFile, format: str) -> Peek | None:
+def peek(file: InputFile, format: str, encoding: str = UTF8) -> Peek | None:
     """The fields of a file; None for a format without fields, and where nothing can be told."""
     look = _LOOKS.get(format)
     if look is None:
         return None
     try:
-        return look(file)
+        return look(file, encoding)
     except (OSError, DamagedFile, ValueError, csv.Error, pa.ArrowException):
         return None  # the reader will say what is wrong with it, with its place
 
 
-def _look_at_lines(file: InputFile) -> Peek | None:
-    lines = _first_piece(file).removeprefix(b"\xef\xbb\xbf").split(b"\n")
+def _look_at_lines(file: InputFile, encoding: str) -> Peek | None:
+    lines = _first_piece(file, encoding).removeprefix(b"\xef\xbb\xbf").split(b"\n")
     fields: dict[str, dict[str, None]] = {}
     records = 0
     for line in itertools.islice(filter(bytes.strip, lines), MAX_RECORDS):
@@ -83,13 +84,13 @@ def _list_kinds(record: dict[str, Any], prefix: str, fields: dict[str, dict[str,
             _list_kinds(value, f"{prefix}{name}.", fields)
 
 
-def _look_at_header(file: InputFile) -> Peek | None:
-    text = _first_piece(file).decode("utf-8-sig", "replace")
+def _look_at_header(file: InputFile, encoding: str) -> Peek | None:
+    text = _first_piece(file, encoding).decode("utf-8-sig", "replace")
     header = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
     return None if header is None else Peek(dict.fromkeys(header, (TEXT,)), None)
 
 
-def _look_at_schema(file: InputFile) -> Peek | None:
+def _look_at_schema(file: InputFile, encoding: str) -> Peek | None:
     return Peek(dict(_kinds_in(pq.read_schema(file.path), "")), None)
 
 
@@ -107,16 +108,16 @@ def _kind_of(kind: pa.DataType) -> str:
     return NUMBER if pa.types.is_integer(value) else str(kind)
 
 
-_LOOKS: dict[str, Callable[[InputFile], Peek | None]] = {
+_LOOKS: dict[str, Callable[[InputFile, str], Peek | None]] = {
     "jsonl": _look_at_lines,
     "csv": _look_at_header,
     "parquet": _look_at_schema,
 }
 
 
-def _first_piece(file: InputFile) -> bytes:
-    """Up to a megabyte of the decompressed file, ending at the end of a line or of the file where it can."""
-    pieces = itertools.islice(read_pieces(file), 2)
+def _first_piece(file: InputFile, encoding: str) -> bytes:
+    """About a megabyte of the decompressed file, in UTF-8, ending where a line or the file does if it can."""
+    pieces = itertools.islice(transcoded(read_pieces(file), encoding), 2)
     first = next(pieces, b"")
     is_whole = next(pieces, None) is None
     return first if is_whole else first[: first.rfind(b"\n") + 1]

@@ -1,7 +1,8 @@
 """CSV as RFC 4180 has it: a header, commas, quoted fields that may hold newlines and doubled quotes.
 
 The columns are found by name in the header. A row with too many or too few fields or wrong quoting is bad
-(`malformed_row`), as is one that is not UTF-8 in any field (`invalid_utf8`) or whose text is longer than
+(`malformed_row`), as is one that is not UTF-8 in any field (`invalid_utf8`; where the recipe names another
+encoding, `invalid_encoding`) or whose text is longer than
 `max_document_bytes` (`too_long`, without being held). Empty text and empty ids are values, not nulls; blank
 lines are no rows. A byte order mark is dropped; UTF-16 and a header that cannot be parsed are Damage; a file
 without a wanted column is the user's to mend (UserError). "\\r" alone ends no row.
@@ -21,7 +22,15 @@ from dataprep.readers.extents import Cut, Extent, Split, whole_file
 from dataprep.readers.fields import Field, template_of, wanted
 from dataprep.readers.lines import LongLine, read_lines
 from dataprep.readers.listing import InputFile
-from dataprep.readers.records import BadDocument, BadRecord, Chunk, ChunkBuilder, Damage, ReadOptions
+from dataprep.readers.records import (
+    BadDocument,
+    BadRecord,
+    Chunk,
+    ChunkBuilder,
+    Damage,
+    ReadOptions,
+    in_encoding,
+)
 from manifests.errors import UserError
 
 VERSION = 1
@@ -34,13 +43,14 @@ def read(split: Split, options: ReadOptions) -> Iterator[Chunk]:
     for index, extent in enumerate(split.extents):
         num_rows = 0
         try:
-            lines = _Lines(extent, options.max_document_bytes)
+            lines = _Lines(extent, options)
             columns = _columns(lines, extent.file, options)
             for line, fields in _rows(lines, options.max_document_bytes):
                 try:
                     text, own_id, carried = _pick(fields, columns, options.max_document_bytes)
                 except BadDocument as error:
-                    builder.refuse(BadRecord(index, num_rows, line, error.reason, error.detail))
+                    bad = in_encoding(error, options.encoding)
+                    builder.refuse(BadRecord(index, num_rows, line, bad.reason, bad.detail))
                 else:
                     builder.add_one(index, text, own_id, num_rows, carried)
                 num_rows += 1
@@ -58,7 +68,7 @@ def cut(file: InputFile, options: ReadOptions, split_bytes: int) -> list[Cut]:
     starts."""
     whole = whole_file(file)
     with contextlib.suppress(DamagedFile):  # `read` reports it
-        _columns(_Lines(whole.extent, options.max_document_bytes), file, options)
+        _columns(_Lines(whole.extent, options), file, options)
     return [whole]
 
 
@@ -83,7 +93,7 @@ def _columns(lines: _Lines, file: InputFile, options: ReadOptions) -> _Columns:
     if isinstance(header, BadDocument):
         raise DamagedFile("bad_header", header.detail, file.size_bytes)
     if not _is_utf8(header):
-        raise DamagedFile("bad_header", "bytes that are not UTF-8", file.size_bytes)
+        raise DamagedFile("bad_header", f"bytes that are not {options.encoding}", file.size_bytes)
     for each in wanted(options):
         count = header.count(each.path)
         if count > 1 or (count == 0 and not each.optional):
@@ -158,9 +168,9 @@ class _Lines:
     BadDocument in its place; reading may go on after it.
     """
 
-    def __init__(self, extent: Extent, max_bytes: int) -> None:
+    def __init__(self, extent: Extent, options: ReadOptions) -> None:
         self.number = 0
-        self._blocks = read_lines(extent, max_bytes)
+        self._blocks = read_lines(extent, options.max_document_bytes, encoding=options.encoding)
         self._lines: list[str] = []
         self._next = 0
 

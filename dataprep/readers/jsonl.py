@@ -8,8 +8,9 @@ r"""JSON lines: one object a line, one document an object. Where this file is st
   flood of bad lines.
 - Blank lines (spaces, tabs, CR) are no records. Any other line that is not one JSON object is bad: `not_json`
   (several objects on a line, NaN, raw control characters, a cut last line ...) or `not_object`.
-- The line must be UTF-8 as a whole (`invalid_utf8`) and no string in it may hold an escaped lone surrogate
-  (`lone_surrogate`): nothing is repaired silently. An escaped NUL is text (the step `normalize` strips it).
+- The line must be UTF-8 as a whole (`invalid_utf8`; where the recipe names another encoding, that:
+  `invalid_encoding`) and no string in it may hold an escaped lone surrogate (`lone_surrogate`): nothing is
+  repaired silently. An escaped NUL is text (the step `normalize` strips it).
 - Text that is missing or null is bad (`missing_text`), as is any other type (`text_not_string`). Empty text
   is a good record; a rule may drop it.
 - An id may be missing or null. A string stays as it is, a number becomes its JSON text; anything else is bad
@@ -20,9 +21,9 @@ r"""JSON lines: one object a line, one document an object. Where this file is st
   memory. A line nested deeper than 200 is bad (`too_deep`): a limit of our own, because the parser's depends
   on how deep the calling program's stack happens to be.
 
-`position` is the byte offset of the line (after a byte order mark) in the decompressed file; line numbers of
-bad records are known where reading began at byte 0. A damaged file keeps the lines that are whole before the
-damage.
+`position` is the byte offset of the line (after a byte order mark) in the decompressed file, in another
+encoding than UTF-8 in what it is in UTF-8; line numbers of bad records are known where reading began at byte
+0. A damaged file keeps the lines that are whole before the damage.
 
 How a block of lines is parsed, by a fast route or a slow one, is in `dataprep.readers.json_fields`; what may
 stand for a field in a recipe is in `dataprep.readers.fields`.
@@ -51,6 +52,7 @@ from dataprep.readers.decompress import (
     is_utf16,
     read_range,
 )
+from dataprep.readers.encodings import UTF8
 from dataprep.readers.extents import Cut, Extent, Split, whole_file
 from dataprep.readers.fields import Field, Template, fields_in, filled, template_of, wanted
 from dataprep.readers.json_fields import MAX_DEPTH, Layout, Row, check_keys, parse_line, parse_together
@@ -64,6 +66,7 @@ from dataprep.readers.records import (
     ChunkBuilder,
     Damage,
     ReadOptions,
+    in_encoding,
 )
 
 VERSION = 1
@@ -80,7 +83,7 @@ def read(split: Split, options: ReadOptions) -> Iterator[Chunk]:
             continue  # the range that holds byte 0 reports it
         line: int | None = 1 if extent.start == 0 else None
         try:
-            for block in read_lines(extent, options.max_document_bytes):
+            for block in read_lines(extent, options.max_document_bytes, encoding=options.encoding):
                 if isinstance(block, LongLine):
                     detail = f"more than {options.max_document_bytes} bytes"
                     builder.refuse(BadRecord(index, block.offset, line, "too_long", detail))
@@ -101,9 +104,10 @@ def read(split: Split, options: ReadOptions) -> Iterator[Chunk]:
 
 
 def cut(file: InputFile, options: ReadOptions, split_bytes: int) -> list[Cut]:
-    """Byte ranges of a large plain file; a small one, or a compressed one, whole."""
+    """Byte ranges of a large plain file; a small one, a compressed one, or one in another encoding than UTF-8
+    whole."""
     check_keys(each.path for each in wanted(options))
-    if file.size_bytes <= split_bytes or compression(file) != "plain":
+    if file.size_bytes <= split_bytes or options.encoding != UTF8 or compression(file) != "plain":
         return [whole_file(file)]
     bounds = [*range(0, file.size_bytes, split_bytes), file.size_bytes]
     return [Cut(Extent(file, start, end), end - start) for start, end in itertools.pairwise(bounds)]
@@ -129,7 +133,11 @@ def _add_block(
 ) -> int:
     """Put the lines of a block into `builder`; returns their number. `line` is the number of the first."""
     starts, lines, parsed = _parse(block, layout, options.max_document_bytes)
-    problems = {at: row for at, row in enumerate(parsed) if isinstance(row, BadDocument)}
+    problems = {
+        at: in_encoding(row, options.encoding)
+        for at, row in enumerate(parsed)
+        if isinstance(row, BadDocument)
+    }
     rows: list[Row] = [row for row in parsed if not isinstance(row, BadDocument)]
     places = np.delete(np.arange(lines.size), list(problems))  # rows[i] stands in line lines[places[i]]
 

@@ -6,6 +6,7 @@ listed in `dataprep.readers.READERS`; splits come from `dataprep.readers.splits`
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 from dataprep.columns import Texts, concat, texts_to_arrow
 from dataprep.kernels.texts import Offsets
+from dataprep.readers.encodings import UTF8, character_set
 from dataprep.readers.extents import Cut, Split, whole_file
 from dataprep.readers.listing import InputFile
 
@@ -42,7 +44,7 @@ class ReadOptions:
 
     text, id            the fields (columns) of a document's text and own id; None: it has no id
     max_document_bytes  a longer record is refused (`too_long`) without being held in memory
-    encoding            only "utf-8" for now
+    encoding            character set of the files, of formats that do not settle it themselves
     carry               fields whose values come along with each document, for steps that look at them
     sample              share of the documents that stages see; the readers give all of them
 
@@ -58,15 +60,18 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "carry", tuple(self.carry))  # a list where the options come from JSON
-        if self.encoding != "utf-8":
-            raise ValueError(f"encoding {self.encoding!r} is not supported; the list is: utf-8")
+        object.__setattr__(self, "encoding", character_set(self.encoding))
 
     def components(self) -> dict[str, Any]:
         """What of the options decides which records there are and what texts and ids they have.
 
-        Carried fields decide nothing: a step that looks at some names them in its own components.
+        Carried fields decide nothing: a step that looks at some names them in its own components. Other
+        encodings than UTF-8 are tables of the running Python.
         """
-        return {name: value for name, value in asdict(self).items() if name != "carry"}
+        components = {name: value for name, value in asdict(self).items() if name != "carry"}
+        if self.encoding != UTF8:
+            components["codecs"] = f"python {sys.version_info.major}.{sys.version_info.minor}"
+        return components
 
 
 def record_schema(options: ReadOptions) -> pa.Schema:
@@ -118,6 +123,13 @@ class BadDocument(Exception):
         self.detail = detail[:200]  # a parser may quote what it saw
 
 
+def in_encoding(bad: BadDocument, encoding: str) -> BadDocument:
+    """What is wrong with a record, in terms of the encoding that its file was said to have."""
+    if encoding == UTF8 or bad.reason != "invalid_utf8":
+        return bad
+    return BadDocument("invalid_encoding", f"bytes that are not {encoding}; as UTF-8: {bad.detail}")
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Some records (`record_schema`) of a split in reading order, and what went wrong on the way to them."""
@@ -150,6 +162,7 @@ class Reader:
     cut   (file, options, split_bytes) -> the extents of one file in order; UserError where the options name a
           field that the file can be seen to lack
     has_fields  records have named fields; if not, a document is a file and its id the file's name
+    is_text     files are text in an encoding that the recipe may name
     """
 
     name: str
@@ -158,6 +171,7 @@ class Reader:
     cut: Callable[[InputFile, ReadOptions, int], list[Cut]] = cut_nowhere
     depends: Callable[[], Mapping[str, str]] = dict
     has_fields: bool = True
+    is_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import xxhash
 
 from dataprep.readers import READERS
 from dataprep.readers.decompress import read_range
+from dataprep.readers.encodings import UTF8
 from dataprep.readers.extents import Cut, Extent, Split
 from dataprep.readers.listing import InputFile
 from dataprep.readers.parquet import stored_ranges
@@ -66,10 +67,7 @@ def make_splits(
     splits = []
     for file in sorted(files, key=lambda each: each.name):
         chosen = _resolve(format, file)
-        if options.carry and not READERS[chosen].has_fields:
-            message = f"format {chosen} has no field {options.carry[0]!r}"
-            hint = "leave carry: out, or give these files an input of their own"
-            raise UserError(message, where=file.path, hint=hint)
+        _check_options(chosen, file, options)
         try:
             cuts = READERS[chosen].cut(file, options, split_bytes)
         except OSError as error:
@@ -93,6 +91,19 @@ def _resolve(format: str, file: InputFile) -> str:
     if format not in READERS:
         raise UserError(f"no format {format!r}{did_you_mean(format, ['auto', *READERS])}")
     return format
+
+
+def _check_options(format: str, file: InputFile, options: ReadOptions) -> None:
+    """Raise UserError for an option that means nothing in a format."""
+    reader = READERS[format]
+    wrong = None
+    if options.carry and not reader.has_fields:
+        wrong = "carry", f"format {format} has no field {options.carry[0]!r}"
+    elif options.encoding != UTF8 and not reader.is_text:
+        wrong = "encoding", f"format {format} settles its encoding itself; {options.encoding} was asked for"
+    if wrong is not None:
+        hint = f"leave {wrong[0]}: out, or give these files an input of their own"
+        raise UserError(wrong[1], where=file.path, hint=hint)
 
 
 def _group(cuts: Iterable[Cut], split_bytes: int) -> Iterator[tuple[Extent, ...]]:

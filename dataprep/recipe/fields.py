@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from dataprep.readers.encodings import character_set
 from dataprep.readers.fields import template_of
 from manifests.fields import NAME_PATTERN, VERSION_PATTERN
 from manifests.wording import describe
@@ -64,3 +65,5 @@ Paths = Annotated[tuple[Text, ...], BeforeValidator(_one_or_many), Field(min_len
 TextField = Annotated[Text, AfterValidator(_template)]
 """A field that holds text, or a template over several."""
 FieldList = Annotated[tuple[Text, ...], AfterValidator(_each_once)]
+Encoding = Annotated[str, AfterValidator(character_set)]
+"""A character set, under its one name."""

@@ -20,7 +20,7 @@ from pydantic import Field, PlainValidator, PrivateAttr
 
 from dataprep.readers.records import ReadOptions
 from dataprep.recipe.checks import cross_checks
-from dataprep.recipe.fields import FieldList, Name, Paths, Text, TextField, Version
+from dataprep.recipe.fields import Encoding, FieldList, Name, Paths, Text, TextField, Version
 from dataprep.recipe.step_entry import StepEntry, step_entry
 from dataprep.steps import step_of
 from manifests.errors import UserError
@@ -47,6 +47,7 @@ class Input(Record):
     text: TextField = "text"
     id: Text | None = None
     carry: FieldList = ()
+    encoding: Encoding = "utf-8"
     exclude: tuple[Text, ...] = ()
 
 
@@ -80,6 +81,7 @@ class Source(Record):
     text: TextField | None = None
     id: Text | None = None
     carry: FieldList | None = None
+    encoding: Encoding | None = None
     exclude: tuple[Text, ...] | None = None
     listed: Annotated[tuple[Input, ...], Field(min_length=1)] | None = Field(default=None, alias="inputs")
     license: Text | None = None
@@ -189,6 +191,7 @@ class Recipe(Record):
             text=each.text,
             id=each.id,
             carry=each.carry,
+            encoding=each.encoding,
             sample=source.sample,
             max_document_bytes=self.max_document_bytes,
         )

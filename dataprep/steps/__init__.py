@@ -8,11 +8,15 @@ from __future__ import annotations
 from dataprep.steps.base import StepType
 from dataprep.steps.datatrove import DATATROVE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
+from dataprep.steps.exclude import EXCLUDE
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
 from dataprep.steps.normalize import NORMALIZE
 from dataprep.steps.own import own_step
+from dataprep.steps.where import WHERE
 
 STEPS: dict[str, StepType] = {
+    "where": WHERE,
+    "exclude": EXCLUDE,
     "normalize": NORMALIZE,
     "gopher_quality": GOPHER_QUALITY,
     "datatrove": DATATROVE,

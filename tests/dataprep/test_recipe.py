@@ -149,7 +149,7 @@ def test_resolved_is_plain_complete_and_a_recipe_again(load: Callable[..., Recip
     resolved = recipe.resolved()
     canonical_json(resolved)
     assert json.loads(json.dumps(resolved)) == resolved
-    assert resolved["step_versions"] == {name: STEPS[name].version for name in STEPS}
+    assert resolved["step_versions"] == {each.name: STEPS[each.name].version for each in recipe.steps}
     assert resolved["steps"][0] == {
         "normalize": {"unicode": "NFC", "newlines": True, "strip_control": True, "only": None, "except": None}
     }

@@ -16,9 +16,9 @@ from dataprep.explain import explain_document
 from dataprep.run import run
 from dataprep.verdict_table import NAME, SCHEMA
 from manifests.errors import UserError
-from tests.e2e.corpora import make_recipe, write_recipe
+from tests.e2e.corpora import STAMP, make_recipe, write_recipe
 
-STEPS = [{"normalize": {}}, {"gopher_quality": {"except": ["notes"]}}]
+STEPS = [{"normalize": {}}, {"gopher_quality": {"except": ["notes"]}}, STAMP]
 
 
 def table(folder: Path, **changes: Any) -> list[dict[str, Any]]:
