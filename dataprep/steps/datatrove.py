@@ -154,4 +154,6 @@ DATATROVE = Edit(
     depends=depends,
     expensive=True,
     rewrites=rewrites,
+    sees_all_fields=True,
+    stopping=frozenset({"on_error"}),
 )
