@@ -13,13 +13,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from dataprep.narrate import Narrator, printable
 from manifests.errors import UserError
+
+if TYPE_CHECKING:
+    from dataprep.recipe import Recipe
 
 app = typer.Typer(
     help="Raw text to verified, versioned token shards.",
@@ -46,6 +49,14 @@ Workers = Annotated[
         show_default="all cores",
     ),
 ]
+Sample = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Take a share of the documents of every source, such as 0.1%, and write to OUTPUT.sample.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout instead of tables.")]
 
 INTERRUPTED = 130
@@ -65,6 +76,7 @@ def run(
         bool,
         typer.Option("--verdicts", help="Write verdicts.parquet: what became of every document, and why."),
     ] = False,
+    sample: Sample = None,
     as_json: Json = False,
 ) -> None:
     """Bring a corpus up to date: read, filter, deduplicate, tokenize, pack, verify.
@@ -72,11 +84,10 @@ def run(
     What an earlier run finished is kept. The same recipe and inputs give the same bytes, whatever --workers
     is.
     """
-    from dataprep.recipe import load_recipe
     from dataprep.report.terminal import print_report
     from dataprep.run import run as run_recipe
 
-    loaded = load_recipe(recipe, sets)
+    loaded = _load(recipe, sets, sample)
     result = run_recipe(loaded, workers=workers, wait=wait, verdicts=verdicts, narrator=Narrator())
     published = result.published
     if as_json:
@@ -104,14 +115,14 @@ def plan(
     recipe: RecipeFile,
     sets: Sets = [],  # noqa: B006
     workers: Annotated[int, typer.Option(help="Accepted as in `run`; a plan never depends on it.")] = CORES,
+    sample: Sample = None,
     as_json: Json = False,
 ) -> None:
     """Say what `run` would do and why, stage by stage, without doing it."""
     del workers
     from dataprep.explain_plan import plan_recipe, print_plan
-    from dataprep.recipe import load_recipe
 
-    result = plan_recipe(load_recipe(recipe, sets))
+    result = plan_recipe(_load(recipe, sets, sample))
     if as_json:
         _print_json(result)
     else:
@@ -208,6 +219,19 @@ def _percent(narrator: Narrator) -> Callable[[int, int], None]:
             shown += 1
 
     return progress
+
+
+def _load(path: Path, sets: list[str], sample: str | None) -> Recipe:
+    from dataprep.recipe import load_recipe
+    from manifests.units import parse_share
+
+    recipe = load_recipe(path, sets)
+    if sample is None:
+        return recipe
+    try:
+        return recipe.sampled(parse_share(sample))
+    except ValueError as error:
+        raise UserError(str(error), where="--sample") from error
 
 
 def _print_json(value: Any) -> None:

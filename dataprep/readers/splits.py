@@ -96,14 +96,13 @@ def _resolve(format: str, file: InputFile) -> str:
 def _check_options(format: str, file: InputFile, options: ReadOptions) -> None:
     """Raise UserError for an option that means nothing in a format."""
     reader = READERS[format]
-    wrong = None
+    hint = "leave {}: out, or give these files an input of their own"
     if options.carry and not reader.has_fields:
-        wrong = "carry", f"format {format} has no field {options.carry[0]!r}"
-    elif options.encoding != UTF8 and not reader.is_text:
-        wrong = "encoding", f"format {format} settles its encoding itself; {options.encoding} was asked for"
-    if wrong is not None:
-        hint = f"leave {wrong[0]}: out, or give these files an input of their own"
-        raise UserError(wrong[1], where=file.path, hint=hint)
+        message = f"format {format} has no field {options.carry[0]!r}"
+        raise UserError(message, where=file.path, hint=hint.format("carry"))
+    if options.encoding != UTF8 and not reader.is_text:
+        message = f"format {format} settles its encoding itself; {options.encoding} was asked for"
+        raise UserError(message, where=file.path, hint=hint.format("encoding"))
 
 
 def _group(cuts: Iterable[Cut], split_bytes: int) -> Iterator[tuple[Extent, ...]]:

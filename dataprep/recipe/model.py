@@ -185,6 +185,16 @@ class Recipe(Record):
     def append_eos(self) -> bool:
         return self.tokenizer.append_eos
 
+    def sampled(self, share: float) -> Recipe:
+        """For a quick look: a share of every source, written to `<output>.sample`, so that a look never
+        replaces a corpus. The work folder is the same."""
+        sources = {
+            name: source.model_copy(update={"sample": source.sample * share})
+            for name, source in self.sources.items()
+        }
+        output = f"{self.output.rstrip('/')}.sample"
+        return self.model_copy(update={"sources": sources, "output": output, "work": self.work_folder})
+
     def read_options(self, source: Source, each: Input) -> ReadOptions:
         """What the readers are told of one input of a source."""
         return ReadOptions(

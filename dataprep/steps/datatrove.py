@@ -154,6 +154,6 @@ DATATROVE = Edit(
     depends=depends,
     expensive=True,
     rewrites=rewrites,
-    sees_all_fields=True,
+    sees_all_fields=True,  # they are its metadata
     stopping=frozenset({"on_error"}),
 )

@@ -20,7 +20,7 @@ STRINGS = [*TEXTS.to_strings(), "The same line.\n" * 40, "\n\n\n", "a" * 300, "{
 
 
 def batch_of(strings: list[str], first: int = 0) -> Batch:
-    """Texts that are a slice of more bytes; each has an id (a number from `first` on) and the same fields."""
+    """Texts that are a slice of more bytes, with ids that count from `first` and the same fields each."""
     texts = Texts.from_strings(["before \u00e9", *strings, "after"]).slice(1, len(strings) + 1)
     fields = {name: [value] * len(strings) for name, value in FIELDS.items()}
     return Batch.of(texts, [str(first + index) for index in range(len(strings))], fields)
