@@ -131,7 +131,8 @@ class Edit:
     `edit(batch, params)` returns the texts and the signals, and may look only at the parameters named in
     `measuring`; `checks` and the rest are as for a Rule. Where `rewrites(params)` is False, `edit` returns
     the texts that it was given: the step is then a rule, and what is below it does not depend on it. A step
-    that `sees_all_fields` may look at whatever the records carry.
+    that `sees_all_fields` may look at whatever the records carry. At the parameters named in `stopping` it
+    looks only to stop the run early: what it returns is the same whatever they are, so they are in no key.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Edit:
     expensive: bool = False
     rewrites: Callable[[Any], bool] = always
     sees_all_fields: bool = False
+    stopping: frozenset[str] = field(default_factory=frozenset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,4 +155,5 @@ DATATROVE = Edit(
     expensive=True,
     rewrites=rewrites,
     sees_all_fields=True,  # they are its metadata
+    stopping=frozenset({"on_error"}),
 )

@@ -8,7 +8,7 @@ does: transform   the function returns the new text
       score       it returns a number; `min_score` and `max_score` drop, and changing them calls nothing again
 
 The function's `version` stands in the recipe and is in the key: raise it when the function's answers change.
-`reasons` and `on_error` are in no key: the step looks at them only to stop early. How a step is written:
+`reasons` and `on_error` are not, so a new reason calls nothing again. How a step is written:
 docs/guides/own-steps.md.
 """
 
@@ -48,6 +48,7 @@ def own_step(name: str) -> Edit | None:
         needs=needs,
         expensive=True,
         rewrites=rewrites,
+        stopping=frozenset({"reasons", "on_error"}),
     )
 
 

@@ -10,6 +10,7 @@ from dataprep.steps.base import Params, Transform
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "where": {"fields": {"license": {"in": ["MIT"]}, "date": {"from": "2020-01-01"}}},
+    "datatrove": {"filter": "RegexFilter", "with": {"regex_exp": "[0-9]"}},
     "exclude": {"ids": ["1"], "urls": ["HTTP://example.org/b"], "hashes": ["0" * 32]},
 }
 """Step -> parameters where the defaults are not enough."""
