@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from dataprep.readers import READERS, ReadOptions
@@ -26,7 +26,9 @@ from dataprep.steps.base import (
     Rule,
     StepType,
     Transform,
+    consulted,
     measuring_parameters,
+    needed_fields,
     rewrites,
 )
 
@@ -64,21 +66,26 @@ class Link:
     def has_columns(self) -> bool:
         return not isinstance(self.step, Transform) or self.is_expensive
 
-    def describe(self) -> dict[str, Any]:
-        """What of this step changes the bytes of its own columns, or of the text below it."""
-        return self._described(measuring_parameters(self.step, self.params))
+    def describe(self, carry: Sequence[str]) -> dict[str, Any]:
+        """What of this step changes the bytes of its own columns, or of the text below it. `carry`: the
+        fields that the records carry."""
+        return self._described(measuring_parameters(self.step, self.params), carry)
 
-    def verdict(self) -> dict[str, Any]:
+    def verdict(self, carry: Sequence[str]) -> dict[str, Any]:
         """What of this step changes which documents it drops."""
-        return self._described(self.params.model_dump(mode="json"))
+        described = self._described(self.params.model_dump(mode="json"), carry)
+        looked_up = consulted(self.step, self.params)
+        return {**described, "consults": looked_up} if looked_up else described
 
-    def _described(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        return {
+    def _described(self, parameters: dict[str, Any], carry: Sequence[str]) -> dict[str, Any]:
+        described = {
             "step": self.step.name,
             "version": self.step.version,
             "parameters": parameters,
             "depends": dict(self.step.depends(self.params)),
         }
+        fields = needed_fields(self.step, self.params, carry)
+        return {**described, "fields": list(fields)} if fields else described
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,21 +122,21 @@ def chain_of(recipe: Recipe, source: str) -> tuple[Link, ...]:
     )
 
 
-def rewriting(chain: Sequence[Link]) -> list[tuple[Link, dict[str, Any]]]:
+def rewriting(chain: Sequence[Link], options: ReadOptions) -> list[tuple[Link, dict[str, Any]]]:
     """The links that change the text, each with what of it, and of its gates, changes the bytes."""
-    return [(link, described) for link, described in _described(chain) if link.rewrites]
+    return [(link, described) for link, described in _described(chain, options) if link.rewrites]
 
 
-def _described(chain: Sequence[Link]) -> Iterator[tuple[Link, dict[str, Any]]]:
+def _described(chain: Sequence[Link], options: ReadOptions) -> Iterator[tuple[Link, dict[str, Any]]]:
     """Every link with its own components."""
     gates: list[dict[str, Any]] = []
     for link in chain:
-        described = link.describe()
+        described = link.describe(options.carry)
         if link.is_expensive:
             described["gates"] = list(gates)
         yield link, described
         if link.drops:
-            gates.append(link.verdict())
+            gates.append(link.verdict(options.carry))
 
 
 def reader_components(format: str, options: ReadOptions) -> dict[str, Any]:
@@ -138,7 +145,7 @@ def reader_components(format: str, options: ReadOptions) -> dict[str, Any]:
     return {
         "format": format,
         "version": reader.version,
-        "options": asdict(options),
+        "options": options.components(),
         "depends": dict(reader.depends()),
     }
 
@@ -148,7 +155,7 @@ def column_sets(chain: Sequence[Link], format: str, options: ReadOptions) -> lis
     reader = reader_components(format, options)
     sets = [ColumnSet(BASE, 0, {"reader": reader, "base": BASE_VERSION})]
     above: list[dict[str, Any]] = []
-    for position, (link, described) in enumerate(_described(chain)):
+    for position, (link, described) in enumerate(_described(chain, options)):
         if link.has_columns:
             components = {"reader": reader, "above": list(above), "columns": described}
             sets.append(ColumnSet(link.label, position, components))

@@ -17,7 +17,7 @@ from typing import Any
 from dataprep.cache import Cache, Entry
 from dataprep.chain import BASE, chain_of
 from dataprep.fingerprints import Fingerprints
-from dataprep.readers import InputFile, ReadOptions
+from dataprep.readers import InputFile
 from dataprep.readers.splits import make_splits
 from dataprep.recipe import Recipe
 from dataprep.stages import decide, measure, pack, sample, tokenizer, write
@@ -71,7 +71,7 @@ def list_splits(
     for name, source in recipe.sources.items():
         chain = chain_of(recipe, name)
         for each, listed in zip(source.inputs, files[name], strict=True):
-            options = ReadOptions(text=each.text, id=each.id, max_document_bytes=recipe.max_document_bytes)
+            options = recipe.read_options(source, each)
             for split in make_splits(name, each.format, listed, options):
                 digests = tuple(fingerprints.find(extent) for extent in split.extents)
                 plans.append(SplitPlan(split, options, chain, digests))

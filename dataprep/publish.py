@@ -46,6 +46,7 @@ from manifests.seal import seal_corpus
 MARKER = ".headrace-corpus"
 """Says that this folder is ours, so that files of an older version in it may be removed."""
 
+SAMPLE = "sample"
 INPUTS_FILE = "inputs.parquet"
 SUFFIXES = (".bin", ".idx", ".documents.parquet", ".blocks")
 TOOLS = ("numpy", "pyarrow", "numba", "msgspec", "zstandard", "tokenizers", "gigatoken")
@@ -276,13 +277,14 @@ def _step_records(plans: Plans) -> list[StepRecord]:
             by_stage.setdefault(after["stage"], []).append((before, after))
     entries = dict(zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True))
     records = []
-    for label in [decide.MAX_BYTES, *entries, decide.EMPTY, decide.ROUTE]:
+    for label in [SAMPLE, decide.MAX_BYTES, *entries, decide.EMPTY, decide.ROUTE]:
         rows = by_stage.get(label, [])
         if label not in entries and not rows:
             continue
         entry = entries.get(label)
         limits = {name: source.max_bytes for name, source in plans.recipe.sources.items() if source.max_bytes}
-        parameters: Any = limits if label == decide.MAX_BYTES else {}
+        shares = {name: source.sample for name, source in plans.recipe.sources.items()}
+        parameters: Any = {SAMPLE: shares, decide.MAX_BYTES: limits}.get(label, {})
         sources = [after["source"] for _, after in rows]
         records.append(
             StepRecord(

@@ -60,6 +60,7 @@ def funnel(
     heldout: Rows,
     outputs: Sequence[tuple[str, str]],
     output: npt.NDArray[np.int32],
+    unsampled: Mapping[str, Mapping[str, int]],
 ) -> list[dict[str, Any]]:
     """Documents and bytes of each source after each step, with first and joint reasons.
 
@@ -68,6 +69,7 @@ def funnel(
     applies    label -> sources that it runs on
     rewriting  labels of steps that change text: from the first of them on, bytes are those of the final text
     outputs    (source of the corpus, source of the recipe) in order; `output` int32 [n] indexes it
+    unsampled  source -> documents and bytes that were read but are none of the n
 
     The first row of a source is `read`, the last two are `holdout` and `train`. Counts add up: a row's
     documents are those of the row before it less what it dropped and what it moved to other sources.
@@ -77,7 +79,11 @@ def funnel(
         mine = source == index
         left = mine.copy()
         text_bytes = bytes_read
-        rows.append(_row(name, "read", left, text_bytes))
+        read = _row(name, "read", left, text_bytes)
+        rows.append(read | {key: read[key] + count for key, count in unsampled[name].items()})
+        if unsampled[name]["documents"]:
+            gone = {"not_sampled": unsampled[name]["documents"]}
+            rows.append(read | {"stage": "sample", "dropped": gone, "joint": gone})
         for label in steps:
             if label in applies and name not in applies[label]:
                 continue

@@ -14,11 +14,11 @@ from pydantic import ValidationError
 
 from dataprep.recipe.step_entry import StepEntry, step_entry
 from dataprep.steps import step_of
-from dataprep.steps.base import Decision
+from dataprep.steps.base import Decision, needed_fields
 from manifests.problems import Problem
 from manifests.wording import did_you_mean
 
-OF_AN_INPUT = ("path", "format", "text", "id", "exclude")
+OF_AN_INPUT = ("path", "format", "text", "id", "carry", "encoding", "exclude")
 
 
 def cross_checks(data: Any) -> list[Problem]:
@@ -29,6 +29,7 @@ def cross_checks(data: Any) -> list[Problem]:
         *_inputs_are_given_once(data),
         *_steps_name_sources(data),
         *_steps_repeat_for_a_reason(data),
+        *_steps_have_their_fields(data),
         *_routes_lead_somewhere(data),
         *_tokenizer_has_one_origin(data),
         *_folders_are_apart(data),
@@ -103,6 +104,31 @@ def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
                 yield Problem(at, message, about_key=True)
                 break
         seen.append((index, entry))
+
+
+def _steps_have_their_fields(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """What a step needs is carried by every input of the sources that it runs on."""
+    for index, name, options in _steps(data):
+        try:
+            entry = step_entry({name: dict(options)})
+        except ValidationError:
+            continue
+        needed = needed_fields(step_of(name), entry.parameters, ())
+        for source, settings in _mapping(data.get("sources")).items():
+            if not _runs_on(options, source):
+                continue
+            lacks = [field for field in needed if not _is_carried(field, settings)]
+            if lacks:
+                fields = ", ".join(lacks)
+                message = f"needs what source {source} does not carry; say carry: [{fields}] there"
+                yield Problem(("steps", index, name), f"{message}, or keep the step off it with except")
+
+
+def _is_carried(field: str, source: Any) -> bool:
+    """Whether every input of a source carries a field. What is not well-formed does."""
+    inputs = _mapping(source).get("inputs")
+    carried = [_mapping(each).get("carry") for each in (inputs if isinstance(inputs, list) else [source])]
+    return all(field in (carry or ()) for carry in carried if carry is None or isinstance(carry, list))
 
 
 def _routes_lead_somewhere(data: Mapping[str, Any]) -> Iterator[Problem]:

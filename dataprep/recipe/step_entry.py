@@ -22,6 +22,8 @@ from manifests.wording import describe, did_you_mean
 
 M = TypeVar("M", bound=BaseModel)
 
+OWN_FORM = "a step of your own is named package.module:function, in letters, digits and _"
+
 MAX_REMOVED = 0.9
 """A step that drops a greater share of a source of 1,000 or more documents stops the run."""
 
@@ -65,7 +67,9 @@ def step_entry(value: Any) -> StepEntry:
     name, options = next(iter(value.items()))
     step = find_step(name)
     if step is None:
-        raise refusal([Problem((name,), f"unknown step{did_you_mean(name, list(STEPS))}", about_key=True)])
+        own = "." in name or ":" in name
+        message = OWN_FORM if own else f"unknown step{did_you_mean(name, list(STEPS))}"
+        raise refusal([Problem((name,), message, about_key=True)])
     if options is None:  # `- exact_dedup:`
         options = {}
     if not isinstance(options, Mapping):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dataprep.batch import Batch
-from dataprep.columns import texts_from_arrow
-from dataprep.kernels.hashing import hash128
-from dataprep.readers import READERS, Chunk, ReadOptions, Split
+from dataprep.readers import ReadOptions, Split
 from dataprep.readers.splits import identify
 from manifests.errors import UserError
 from manifests.fingerprint import digest_value
@@ -53,17 +50,6 @@ def digest_split(split: Split, digests: Sequence[str]) -> str:
 def identify_split(split: Split, known: Sequence[str | None]) -> list[str]:
     """The digest of every extent; only those that are not known are read."""
     return [digest or identify(extent) for extent, digest in zip(split.extents, known, strict=True)]
-
-
-def read_batches(split: Split, options: ReadOptions) -> Iterator[tuple[Chunk, Batch]]:
-    """Read a split; yield each chunk with its documents as read."""
-    for chunk in READERS[split.format].read(split, options):
-        yield chunk, batch_of(chunk)
-
-
-def batch_of(chunk: Chunk) -> Batch:
-    texts = texts_from_arrow(chunk.records.column("text"))
-    return Batch(texts, chunk.records.column("id"), {}, hash128(texts.data, texts.offsets))
 
 
 def options_from_json(value: Mapping[str, Any]) -> ReadOptions:

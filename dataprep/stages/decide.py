@@ -30,11 +30,11 @@ from dataprep.decide.verdicts import Verdicts, funnel
 from dataprep.kernels.hashing import mix128
 from dataprep.recipe import Recipe
 from dataprep.stages import measure
-from dataprep.stages.base import Task
+from dataprep.stages.base import Task, input_changed
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.walk import MEASURED
 from dataprep.steps import step_of
-from dataprep.steps.base import Decision, Edit, Rule
+from dataprep.steps.base import Decision, Edit, Rule, consulted
 from manifests.fingerprint import digest_value
 
 STAGE = "decide"
@@ -57,6 +57,7 @@ def task_of(recipe: Recipe, splits: Sequence[SplitPlan], keys: Sequence[Mapping[
             "step": entry.name,
             "version": step_of(entry.name).version,
             "parameters": entry.parameters.model_dump(mode="json"),
+            "consults": consulted(step_of(entry.name), entry.parameters),
             "sources": [name for name in recipe.sources if applies(entry, name)],
         }
         for label, entry in entries
@@ -90,6 +91,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Any) -> dict[str, 
     documents = _load(payload, cache)
     chain = chain_from_json(payload["chain"])
     sources: dict[str, list[str]] = {step["label"]: step["sources"] for step in payload["steps"]}
+    looked_up = {step["label"]: step["consults"] for step in payload["steps"]}
 
     verdicts = Verdicts(len(documents))
     order = np.arange(len(documents), dtype=np.int64)  # listing order: the place of last resort
@@ -100,6 +102,8 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Any) -> dict[str, 
         if link.drops:
             for reason, rows in documents.rule(link, cache).items():
                 verdicts.drop(link.label, reason, rows)
+            if consulted(link.step, link.params) != looked_up[link.label]:
+                raise input_changed(f"step {link.label}")
     verdicts.drop(EMPTY, EMPTY, documents.final_bytes == 0)
     output = _route(payload, documents, cache)
     verdicts.drop(ROUTE, NOT_ROUTED, output == STAYS)
@@ -128,7 +132,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Any) -> dict[str, 
     return {
         "documents": len(documents),
         "reasons": [list(pair) for pair in verdicts.reasons],
-        "splits": _split_facts(documents, kept, heldout, sampled, output),
+        "splits": _split_facts(documents, kept, heldout, sampled, _place_of(output, payload)),
         "funnel": funnel(
             payload["sources"],
             _deciding_order(chain),
@@ -141,6 +145,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Any) -> dict[str, 
             heldout,
             [(made, source) for made, source in payload["outputs"]],
             output,
+            _unsampled(payload, cache),
         ),
         "sampled": int(sampled.sum()),
     }
@@ -249,6 +254,15 @@ def _stack(parts: Sequence[Column]) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
+def _unsampled(payload: Mapping[str, Any], cache: Cache) -> dict[str, dict[str, int]]:
+    """Source -> documents and bytes that were read and left out by its sample."""
+    counts = {name: {"documents": 0, "text_bytes": 0} for name in payload["sources"]}
+    for split in payload["splits"]:
+        for name, count in cache.get(measure.STAGE, split["keys"][BASE]).facts["unsampled"].items():
+            counts[split["source"]][name] += count
+    return counts
+
+
 def _route(payload: Mapping[str, Any], documents: Documents, cache: Cache) -> npt.NDArray[np.int32]:
     """int32 [n]: which of `outputs` each document goes to, or STAYS where its source keeps no others."""
     outputs = [made for made, _ in payload["outputs"]]
@@ -306,8 +320,16 @@ def _sample(documents: Documents, candidates: npt.NDArray[np.bool_], seed: int, 
     return sampled
 
 
+def _place_of(output: npt.NDArray[np.int32], payload: Mapping[str, Any]) -> npt.NDArray[np.int32]:
+    """int32 [n]: the place of each document's output among those of its own source, so that a source that is
+    added before it changes nothing."""
+    origins = [origin for _, origin in payload["outputs"]]
+    places = [number - origins.index(origin) for number, origin in enumerate(origins)]
+    return np.array([*places, STAYS], dtype=np.int32)[output]  # STAYS is -1, the last
+
+
 def _split_facts(
-    documents: Documents, kept: Any, heldout: Any, sampled: Any, output: Any
+    documents: Documents, kept: Any, heldout: Any, sampled: Any, place: Any
 ) -> list[dict[str, Any]]:
     """What WRITE and SAMPLE depend on, split by split: a verdict that did not change reruns nothing."""
     facts = []
@@ -318,7 +340,7 @@ def _split_facts(
                 "start": rows.start,
                 "documents": rows.stop - rows.start,
                 "kept": int(kept[rows].sum()),
-                "kept_digest": _digest(kept[rows], heldout[rows], output[rows]),
+                "kept_digest": _digest(kept[rows], heldout[rows], np.where(kept[rows], place[rows], STAYS)),
                 "sampled": int(sampled[rows].sum()),
                 "sampled_digest": _digest(sampled[rows]),
             }

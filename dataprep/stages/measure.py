@@ -22,22 +22,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dataprep.batch import Batch
 from dataprep.cache import Cache, key_of
 from dataprep.chain import BASE, ColumnSet, Link, chain_from_json, chain_to_json, column_sets
 from dataprep.columnfile import Column, write_columns
-from dataprep.readers import BadRecord, Chunk, Damage, ReadOptions, Split
-from dataprep.readers.records import RECORD_SCHEMA
+from dataprep.readers import BadRecord, Damage, ReadOptions, Split
 from dataprep.stages.base import (
     Task,
-    batch_of,
     digest_split,
     identify_split,
     input_changed,
     options_from_json,
-    read_batches,
     split_label,
 )
+from dataprep.stages.reading import Reading, nothing_read, read_chunks
 from dataprep.stages.rewrites import RewriteWriter
 from dataprep.stages.walk import COLUMNS, REWRITES, STAGE, Measured, Walk
 
@@ -132,22 +129,21 @@ def execute(payload: Mapping[str, Any], cache: Cache) -> dict[str, Any]:
 def _read(split: Split, options: ReadOptions, walk: Walk, collectors: Mapping[str, _Collector]) -> str:
     """Walk the split once and hand every column set its documents. Returns the digest of the raw hashes."""
     raw_hashes = []
-    for chunk, batch in _batches(split, options):
-        raw_hashes.append(batch.raw_hash)
+    for reading in _readings(split, options):
+        raw_hashes.append(reading.batch.raw_hash)
         base = collectors.get(BASE)
         if isinstance(base, _Base):
-            base.add_chunk(chunk, batch)
-        for name, measured in walk.through(batch):
+            base.add_reading(reading)
+        for name, measured in walk.through(reading.batch):
             collectors[name].add(measured)
     return raw_digest(raw_hashes)
 
 
-def _batches(split: Split, options: ReadOptions) -> Iterator[tuple[Chunk, Batch]]:
+def _readings(split: Split, options: ReadOptions) -> Iterator[Reading]:
     """The documents of a split, and an empty batch first, so that a split without any has typed columns
     too."""
-    empty = Chunk(pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA))
-    yield empty, batch_of(empty)
-    yield from read_batches(split, options)
+    yield nothing_read(options)
+    yield from read_chunks(split, options)
 
 
 class _Collector:
@@ -183,8 +179,12 @@ class _Base(_Collector):
         super().__init__(folder, keeps_texts=False)
         self._bad: list[BadRecord] = []
         self._damage: list[Damage] = []
+        self._unsampled = {"documents": 0, "text_bytes": 0}
 
-    def add_chunk(self, chunk: Chunk, batch: Batch) -> None:
+    def add_reading(self, reading: Reading) -> None:
+        chunk, batch = reading.chunk, reading.batch
+        self._unsampled["documents"] += reading.unsampled_documents
+        self._unsampled["text_bytes"] += reading.unsampled_bytes
         self._bad.extend(chunk.bad)
         self._damage.extend(chunk.damage)
         columns = {
@@ -210,6 +210,7 @@ class _Base(_Collector):
         return facts | {
             "text_bytes": int(columns["text_bytes"].sum()),
             "raw_digest": raw_digest([columns["raw_hash"]]),
+            "unsampled": self._unsampled,
             "bad": len(self._bad),
             "bad_reasons": dict(sorted(reasons.items())),
             "damage": damage,

@@ -17,15 +17,16 @@ from dataprep.cache import Cache
 from dataprep.chain import BASE, Link, chain_from_json, chain_to_json, rewriting
 from dataprep.readers import Split
 from dataprep.stages import measure
-from dataprep.stages.base import input_changed, options_from_json, read_batches, split_label
+from dataprep.stages.base import input_changed, options_from_json, split_label
 from dataprep.stages.measure import SplitPlan, raw_digest
+from dataprep.stages.reading import read_chunks
 from dataprep.stages.rewrites import Rewrites
 from dataprep.steps.base import Edit, Transform
 
 
 def payload_of(plan: SplitPlan, measured: Mapping[str, str]) -> dict[str, Any]:
     """What `reread` needs of a split, as JSON values. `measured`: the keys of its column sets."""
-    links = [link for link, _ in rewriting(plan.chain)]
+    links = [link for link, _ in rewriting(plan.chain, plan.options)]
     return {
         "chain": chain_to_json(links),
         "base": measured[BASE],
@@ -49,7 +50,8 @@ def reread(
     }
     raw_hashes = []
     row = 0
-    for _, batch in read_batches(split, options_from_json(options)):
+    for reading in read_chunks(split, options_from_json(options)):
+        batch = reading.batch
         raw_hashes.append(batch.raw_hash)
         if row + len(batch) > len(chosen):
             raise input_changed(split_label(split))

@@ -37,7 +37,7 @@ def tasks_of(splits: Sequence[SplitPlan], keys: Sequence[Mapping[str, str]], dec
             "version": VERSION,
             "split": plan.digest,
             "reader": reader_components(plan.split.format, plan.options),
-            "above": [described for _, described in rewriting(plan.chain)],
+            "above": [described for _, described in rewriting(plan.chain, plan.options)],
             "sampled": facts["sampled_digest"],
         }
         payload = {

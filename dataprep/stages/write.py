@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dataprep.batch import Batch
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import BASE, BASE_VERSION, FINAL, FINAL_VERSION, reader_components, rewriting
 from dataprep.columnfile import hashes_to_arrow, read_columns
@@ -67,8 +68,9 @@ def tasks_of(
             "source": plan.split.source,
             "outputs": [made for made, source in recipe.outputs.items() if source == plan.split.source],
             "split": plan.digest,
+            "carry": list(plan.options.carry),
             "reader": reader_components(plan.split.format, plan.options),
-            "above": [described for _, described in rewriting(plan.chain)],
+            "above": [described for _, described in rewriting(plan.chain, plan.options)],
             "kept": facts["kept_digest"],
             "encoding": encoding,
             "shuffle": {"corpus": recipe.corpus, "seed": recipe.seed},
@@ -100,12 +102,13 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
     final: Any = read_columns(final_entry.file(measure.COLUMNS))
 
     encoder = _encoder(payload, cache)
-    tokens, lengths = [], []
+    tokens, lengths, fields = [], [], []
     for batch in reread.reread(split, payload["options"], payload["reread"], kept, cache):
         encoder.spot_check(batch.texts)
         chunk_tokens, chunk_lengths = encoder.encode(batch.texts)
         tokens.append(chunk_tokens)
         lengths.append(chunk_lengths)
+        fields.append(carried(batch))
 
     names = np.array([extent.file.name for extent in split.extents], dtype=object)
     raw_kept = base["raw_hash"][kept]
@@ -120,6 +123,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
             "position": pa.array(base["position"][kept], pa.int64()),
             "content_hash": hashes_to_arrow(final["content_hash"][kept]),
             "text_bytes": pa.array(final["text_bytes"][kept], pa.int64()),
+            "fields": pa.concat_arrays(fields),
         },
         schema=INPUT_SCHEMA,
     )
@@ -131,6 +135,21 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         mine = gathered(np.concatenate(tokens), np.concatenate(lengths), rows)
         runs[name] = write_run(folder / name, documents.take(pa.array(rows)), *mine, dtype).to_json()
     return {"runs": runs}
+
+
+def carried(batch: Batch) -> pa.MapArray:
+    """The carried fields of each document by name, without those that are null; null where none is left."""
+    count, names = len(batch), list(batch.fields)
+    there = np.zeros((count, len(names)), dtype=bool)
+    for place, column in enumerate(batch.fields.values()):
+        there[:, place] = column.is_valid().to_numpy(zero_copy_only=False)
+    rows, places = np.nonzero(there)
+    keys = pa.array(names, pa.string()).take(pa.array(places))
+    values = pa.concat_arrays([pa.nulls(0, pa.string()), *batch.fields.values()])
+    values = values.take(pa.array(places * count + rows))
+    ends = np.cumsum(there.sum(axis=1))
+    offsets = pa.array(np.concatenate(([0], ends)), pa.int32(), mask=np.append(~there.any(axis=1), False))
+    return pa.MapArray.from_arrays(offsets, keys, values)
 
 
 def gathered(tokens: Any, lengths: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:

@@ -186,6 +186,23 @@ def test_a_route_that_changes_measures_nothing(tmp_path: Path) -> None:
     assert list(texts_of(tmp_path, "web_a")) == ["2"]
 
 
+def test_a_source_before_a_routed_one_writes_nothing_again(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "other.txt").write_text("another text")
+    web = {"path": str(tmp_path / "in.jsonl"), "id": "id", "route": ROUTE}
+    tokenizer = {"file": str(tmp_path / "tokenizer.json"), "engine": "tokenizers"}
+    go(tmp_path, [])
+    (tmp_path / "tokenizer.json").write_bytes((tmp_path / "out" / "tokenizer.json").read_bytes())
+    steps = [{"label": {"only": ["web"]}}]
+    go(tmp_path, steps, sources={"web": web}, tokenizer=tokenizer)
+    before = texts_of(tmp_path, "web_a")
+    both = {"more": {"path": str(tmp_path / "other.txt")}, "web": web}
+    result = go(tmp_path, steps, sources=both, tokenizer=tokenizer)
+    assert result.tasks_run["write"] == 1
+    assert texts_of(tmp_path, "web_a") == before
+    assert list(open_corpus(tmp_path / "out").manifest.sources) == ["more", "web_a", "web_b", "web"]
+
+
 @pytest.mark.parametrize(
     ("route", "complaint"),
     [
