@@ -12,6 +12,7 @@ from dataprep.steps.exclude import EXCLUDE
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
 from dataprep.steps.normalize import NORMALIZE
 from dataprep.steps.own import own_step
+from dataprep.steps.perplexity import PERPLEXITY
 from dataprep.steps.where import WHERE
 
 STEPS: dict[str, StepType] = {
@@ -19,6 +20,7 @@ STEPS: dict[str, StepType] = {
     "exclude": EXCLUDE,
     "normalize": NORMALIZE,
     "gopher_quality": GOPHER_QUALITY,
+    "perplexity": PERPLEXITY,
     "datatrove": DATATROVE,
     "exact_dedup": EXACT_DEDUP,
 }

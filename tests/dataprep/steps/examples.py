@@ -15,7 +15,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }
 """Step -> parameters where the defaults are not enough."""
 
-NEEDS_A_FILE: dict[str, str] = {}
+NEEDS_A_FILE: dict[str, str] = {"perplexity": "a language model"}
 """Step -> what it needs that a test must make first; other tests look at these."""
 
 FIELDS = {"url": "https://example.org/a", "license": "CC0-1.0", "date": "2020-01-01"}
