@@ -66,16 +66,18 @@ def hashed(strings: pa.StringArray) -> Hashes:
 
 
 def sorted_hashes(hashes: Hashes) -> Hashes:
-    """As `among` wants a list."""
-    return hashes[np.lexsort((hashes[:, 1], hashes[:, 0]))]
+    """As `among` wants a list; each half lies in one piece, since it is searched alone."""
+    return np.asfortranarray(hashes[np.lexsort((hashes[:, 1], hashes[:, 0]))])
 
 
 def among(hashes: Hashes, listed: Hashes) -> Mask:
     """bool [n]: which hashes are on a sorted list."""
-    at = np.searchsorted(listed[:, 0], hashes[:, 0], "left")
-    end = np.searchsorted(listed[:, 0], hashes[:, 0], "right")
+    at = np.searchsorted(listed[:, 0], hashes[:, 0])
     found = np.zeros(len(hashes), dtype=bool)
-    while (open_ := at < end).any():  # more than once only for entries that share half of a hash
-        found[open_] |= listed[at[open_], 1] == hashes[open_, 1]
-        at = at + 1
+    rows = np.arange(len(hashes))
+    while len(rows):  # more than twice only for entries that share half of a hash
+        rows = rows[at[rows] < len(listed)]
+        rows = rows[listed[at[rows], 0] == hashes[rows, 0]]
+        found[rows] |= listed[at[rows], 1] == hashes[rows, 1]
+        at[rows] += 1
     return found

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from dataprep.explain import explain_document
 from dataprep.explain_plan import plan_recipe
 from dataprep.recipe import recipe_of
 from dataprep.run import RunResult, run
@@ -157,6 +158,21 @@ def test_a_step_without_its_field_is_refused(folder: Path) -> None:
         recipe_of(data)
     data["sources"]["web"]["inputs"][1]["carry"].append("date")
     recipe_of(data)
+
+
+def test_explain_shows_what_was_judged(folder: Path) -> None:
+    conditions = {"meta.license": {"in": ["MIT"]}, "date": {"from": "2013"}}
+    steps = ({"where": {"fields": conditions}}, {"exclude": {"urls": ["site-1.example/1"]}})
+    go(folder, *steps)
+    (found,) = explain_document(recipe_of(data_of(folder, *steps)), "https://Site-1.example/1")["documents"]
+    assert [(each["reason"], each["value"], each["drops"], each["dropped"]) for each in found["checks"]][
+        :2
+    ] == [
+        ("where_date", "2011-06-01T00:00:00Z", "before 2013-01-01", True),
+        ("where_meta_license", "CC0-1.0", "not MIT", True),
+    ]
+    assert (found["checks"][2]["reason"], found["checks"][2]["dropped"]) == ("excluded_url", True)
+    assert found["checks"][2]["drops"] == "one of 1 listed"
 
 
 def test_samples(folder: Path) -> None:

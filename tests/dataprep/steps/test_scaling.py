@@ -12,7 +12,7 @@ from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
 from dataprep.steps.base import Transform
-from tests.dataprep.steps.examples import params_of, steps
+from tests.dataprep.steps.examples import FIELDS, params_of, steps
 
 SMALL_BYTES, LARGE_BYTES = 10_000, 50_000_000
 UNITS = {
@@ -50,7 +50,7 @@ def seconds_a_byte(name: str, texts: list[bytes]) -> float:
     joined = Texts.from_bytes(texts)
     best = float("inf")
     for _ in range(3):
-        batch = Batch.of(joined)
+        batch = Batch.of(joined, fields={name: [value] * len(joined) for name, value in FIELDS.items()})
         started = time.process_time()
         run(batch)
         best = min(best, time.process_time() - started)
