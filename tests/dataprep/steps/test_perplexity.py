@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -210,7 +211,7 @@ def test_planning_finds_what_is_missing(monkeypatch: pytest.MonkeyPatch, tiny: s
     with pytest.raises(UserError, match=r"cannot read the file absent\.arpa: No such file") as caught:
         PERPLEXITY.depends(PerplexityParams(model="absent.arpa"))
     assert caught.value.where == "step perplexity"
-    monkeypatch.setitem(__import__("sys").modules, "kenlm", None)
+    monkeypatch.setitem(sys.modules, "kenlm", None)
     with pytest.raises(UserError, match="needs the package kenlm") as caught:
         PERPLEXITY.depends(PerplexityParams(model=tiny))
     assert "headrace[kenlm]" in str(caught.value.hint)
