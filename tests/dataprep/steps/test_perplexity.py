@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -179,6 +180,25 @@ def test_kenlm_on_real_text_is_the_slow_twin(data_pack: Path, tmp_path: Path) ->
     for text, (log, tokens, _) in zip(prose, measured(prose, str(words), normalize="none"), strict=True):
         assert tokens == sum(len(line.split()) + 1 for line in text.split("\n"))
         assert log / 1e6 == pytest.approx(sum(slow.score(line) for line in text.split("\n")), rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["the ", "a", "\n", "the mill\n", "\u0301", "\u4e2d"])
+def test_time_is_linear(unit: str, tiny: str) -> None:
+    """A byte of 5 MB costs at most ten times a byte of 10 KB (and that is generous)."""
+    pytest.importorskip("kenlm")
+    params = PerplexityParams(model=tiny)
+    seconds = []
+    for size in (10_000, 5_000_000):
+        batch = Batch.of(Texts.from_strings([unit * (size // len(unit.encode()))]))
+        measure(batch, params)
+        times = []
+        for _ in range(5 if size < 100_000 else 1):
+            start = time.process_time()
+            measure(batch, params)
+            times.append((time.process_time() - start) / size)
+        seconds.append(min(times))
+    assert seconds[1] <= 10 * seconds[0] + 1e-8
 
 
 def test_files_that_are_no_models(tmp_path: Path, tiny: str) -> None:
