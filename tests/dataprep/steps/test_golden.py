@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
-from dataprep.steps.base import Rule, Transform
+from dataprep.steps.base import Edit, Rule, Transform
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "steps.json").read_text())
 
@@ -36,17 +37,27 @@ TEXTS = Texts.from_strings(
 )
 
 
+NEEDED: dict[str, dict[str, Any]] = {"c4_bad_words": {"words": ["well-known", "the", "\u00c5ngstr\u00f6m"]}}
+"""Parameters without a default."""
+
+
 def digest(name: str) -> str:
     """SHA-256 over the step's output on TEXTS with default parameters (every column by name, dtype and
     bytes)."""
-    step, params = STEPS[name], STEPS[name].params()
+    step, params = STEPS[name], STEPS[name].params(**NEEDED.get(name, {}))
     if isinstance(step, Transform):
         out = step.apply(Batch.of(TEXTS), params).compact()
         columns: dict[str, np.ndarray] = {"data": out.data, "offsets": out.offsets}
     else:
-        columns = dict(step.measure(Batch.of(TEXTS), params))
-        if isinstance(step, Rule):
-            columns |= {check.reason: check.dropped for check in step.checks(columns.copy(), params)}
+        columns = {}
+        if isinstance(step, Edit):
+            texts, signals = step.edit(Batch.of(TEXTS), params)
+            columns = {"data": texts.compact().data, "offsets": texts.compact().offsets}
+        else:
+            signals = step.measure(Batch.of(TEXTS), params)
+        columns |= signals
+        if isinstance(step, Rule | Edit):
+            columns |= {check.reason: check.dropped for check in step.checks(signals, params)}
     hasher = hashlib.sha256()
     for key, column in columns.items():
         hasher.update(f"{key} {column.dtype.newbyteorder('<').str} {column.shape}\n".encode())
