@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from dataprep.batch import Batch
@@ -11,6 +12,7 @@ from dataprep.steps.base import Params, Transform
 EXAMPLES: dict[str, dict[str, Any]] = {
     "where": {"fields": {"license": {"in": ["MIT"]}, "date": {"from": "2020-01-01"}}},
     "datatrove": {"filter": "RegexFilter", "with": {"regex_exp": "[0-9]"}},
+    "c4_bad_words": {"words": ["well-known", "the", "\u00c5ngstr\u00f6m"]},
     "exclude": {"ids": ["1"], "urls": ["HTTP://example.org/b"], "hashes": ["0" * 32]},
 }
 """Step -> parameters where the defaults are not enough."""
@@ -22,7 +24,7 @@ FIELDS = {"url": "https://example.org/a", "license": "CC0-1.0", "date": "2020-01
 
 
 def params_of(name: str) -> Params:
-    return STEPS[name].params.model_validate_json(__import__("json").dumps(EXAMPLES.get(name, {})))
+    return STEPS[name].params.model_validate_json(json.dumps(EXAMPLES.get(name, {})))
 
 
 def steps() -> list[str]:
