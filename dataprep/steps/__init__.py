@@ -6,10 +6,12 @@ A third party's step is named `package.module:function` in the recipe and never 
 from __future__ import annotations
 
 from dataprep.steps.base import StepType
+from dataprep.steps.classifier import CLASSIFIER
 from dataprep.steps.datatrove import DATATROVE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
 from dataprep.steps.exclude import EXCLUDE
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
+from dataprep.steps.language import LANGUAGE
 from dataprep.steps.normalize import NORMALIZE
 from dataprep.steps.own import own_step
 from dataprep.steps.where import WHERE
@@ -18,7 +20,9 @@ STEPS: dict[str, StepType] = {
     "where": WHERE,
     "exclude": EXCLUDE,
     "normalize": NORMALIZE,
+    "language": LANGUAGE,
     "gopher_quality": GOPHER_QUALITY,
+    "classifier": CLASSIFIER,
     "datatrove": DATATROVE,
     "exact_dedup": EXACT_DEDUP,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from dataprep.batch import Batch
@@ -10,6 +11,11 @@ from dataprep.steps.base import Params, Transform
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "where": {"fields": {"license": {"in": ["MIT"]}, "date": {"from": "2020-01-01"}}},
+    "classifier": {
+        "model": str(Path(__file__).parents[2] / "golden" / "models" / "softmax.bin"),
+        "label": "more",
+        "min_score": 0.5,
+    },
     "datatrove": {"filter": "RegexFilter", "with": {"regex_exp": "[0-9]"}},
     "exclude": {"ids": ["1"], "urls": ["HTTP://example.org/b"], "hashes": ["0" * 32]},
 }
