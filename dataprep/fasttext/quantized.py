@@ -37,7 +37,8 @@ class Quantized:
         for index, start in enumerate(range(0, self.dim, self.part)):
             stop = min(start + self.part, self.dim)
             centroids = self.centroids[start * CENTROIDS : stop * CENTROIDS].reshape(CENTROIDS, -1)
-            out[:, start:stop] = self.norms[:, None] * centroids[self.codes[:, index]]
+            with np.errstate(all="ignore"):  # a broken model shows in its scores
+                out[:, start:stop] = self.norms[:, None] * centroids[self.codes[:, index]]
         return out
 
     def take(self, rows: npt.NDArray[np.int64]) -> Quantized:
