@@ -208,6 +208,51 @@ def verify(
         raise typer.Exit(1)
 
 
+@app.command("train-classifier")
+def train_classifier(
+    output: Annotated[Path, typer.Option(help="The model to write, .bin; OUTPUT.json says what it is.")],
+    positive: Annotated[
+        list[str], typer.Option(metavar="PATTERN", help='Files of the label "positive" (repeatable).')
+    ] = [],  # noqa: B006
+    negative: Annotated[
+        list[str], typer.Option(metavar="PATTERN", help='Files of the label "negative" (repeatable).')
+    ] = [],  # noqa: B006
+    label: Annotated[
+        list[str], typer.Option(metavar="NAME=PATTERN", help="Files of any other label (repeatable).")
+    ] = [],  # noqa: B006
+    text: Annotated[str, typer.Option(help="The field that holds the text.")] = "text",
+    normalize: Annotated[str, typer.Option(help="none, or lower: lower case first.")] = "none",
+    holdout: Annotated[float, typer.Option(help="Share of documents to measure on.", min=0, max=0.9)] = 0.1,
+    word_ngrams: Annotated[int, typer.Option(help="Words of the longest n-gram.", min=1, max=10)] = 2,
+    dim: Annotated[int, typer.Option(help="Components of a vector.", min=1, max=1024)] = 100,
+    epochs: Annotated[int, typer.Option(help="Times to go over the documents.", min=1)] = 5,
+    lr: Annotated[float, typer.Option(help="Learning rate.", min=1e-6, max=10)] = 0.1,
+    min_count: Annotated[int, typer.Option(help="Least occurrences of a word.", min=1)] = 1,
+    bucket: Annotated[int, typer.Option(help="Rows that n-grams share.", min=1, max=1 << 28)] = 2_000_000,
+    seed: Annotated[int, typer.Option(help="Of the order and the first vectors.", min=0)] = 0,
+    quantize: Annotated[
+        bool, typer.Option("--quantize", help="A model of a few MB, slightly worse.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a fastText classifier on files of documents, for the step `classifier`.
+
+    Formats go by suffix. The documents held out are measured afterwards. The same files, seed and library
+    give the same model.
+    """
+    from dataprep.fasttext.training import Training, patterns_of, print_training, train
+
+    training = Training(
+        text, normalize, holdout, word_ngrams, dim, epochs, lr, min_count, bucket, seed, quantize
+    )
+    report = train(patterns_of(positive, negative, label), output, training, Narrator())
+    if as_json:
+        _print_json(report)
+    else:
+        print_training(report, Console(highlight=False, soft_wrap=True))
+        print(f"{output} written")
+
+
 def _percent(narrator: Narrator) -> Callable[[int, int], None]:
     """A progress callback in bytes that advances a stage of 100."""
     shown = 0

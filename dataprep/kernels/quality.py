@@ -38,23 +38,18 @@ MAX_STOP_WORDS = 64
 
 def quality_counts(data: Bytes, offsets: Offsets, stop_words: Sequence[str]) -> npt.NDArray[np.int64]:
     """int64[n, 10], columns as in COUNTS. At most 64 different stop words (a bit each), none empty."""
+    return _counts(read_only(data), read_only(offsets), *stop_word_tables(stop_words), *character_table())
+
+
+def stop_word_tables(stop_words: Sequence[str]) -> tuple[Bytes, Offsets, npt.NDArray[np.int64]]:
+    """What `stop_word_bit` looks in: data and offsets of the sorted words; by first byte where they are."""
     stops = Texts.from_strings(sorted(set(stop_words)))
     firsts = np.array([word[0] for word in stops], dtype=np.int64)
-    ranges = np.searchsorted(firsts, np.arange(257))
-    pages, cells = character_table()
-    return _counts(
-        read_only(data),
-        read_only(offsets),
-        read_only(stops.data),
-        read_only(stops.offsets),
-        ranges,
-        pages,
-        cells,
-    )
+    return read_only(stops.data), read_only(stops.offsets), np.searchsorted(firsts, np.arange(257))
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _stop_word_bit(text, start, end, stop_text, stop_ends, ranges):  # type: ignore[no-untyped-def]
+def stop_word_bit(text, start, end, stop_text, stop_ends, ranges):  # type: ignore[no-untyped-def]
     """The bit of the stop word text[start:end], or 0. `ranges`: by first byte, where such stop words are."""
     byte = np.int64(text[start])
     for index in range(ranges[byte], ranges[byte + 1]):
@@ -127,7 +122,7 @@ def _counts(  # type: ignore[no-untyped-def]
                 non_symbol += 1
                 alphabetic += 1
                 characters += at - start
-                found |= _stop_word_bit(text, start, at, stop_text, stop_ends, ranges)
+                found |= stop_word_bit(text, start, at, stop_text, stop_ends, ranges)
                 last_end = at
                 continue
             dots = 0
@@ -155,7 +150,7 @@ def _counts(  # type: ignore[no-untyped-def]
             while place < at:
                 end = word_end(text, place, at, bounds, pages, cells)
                 length, has_letter, has_other = 0, False, False
-                found |= _stop_word_bit(text, place, end, stop_text, stop_ends, ranges)
+                found |= stop_word_bit(text, place, end, stop_text, stop_ends, ranges)
                 while place < end:
                     cell = ascii_cells[text[place]]
                     size = 1

@@ -158,7 +158,7 @@ def _odd_hosts(data, offsets):  # type: ignore[no-untyped-def]
 def site_hits(
     data: Bytes, offsets: Offsets, domains: tuple[Keys, Index], pages: tuple[Keys, Index]
 ) -> tuple[Bools, Bools]:
-    """bool[n] each: whether a host, or a domain above it, is listed; whether a page, or one above it, is."""
+    """bool[n]: whether the host of a URL, or a domain above it, is listed; whether the page, or one above."""
     return _site_hits(read_only(data), read_only(offsets), *map(read_only, (*domains, *pages)))
 
 

@@ -136,8 +136,10 @@ class Code:
         return answers
 
     def _ask_again(self, batch: Batch, answers: Sequence[Any]) -> None:
-        """Ask for the document with the least hash once more, alone."""
-        row = int(np.lexsort((batch.raw_hash[:, 1], batch.raw_hash[:, 0]))[0])
+        """Ask once more, alone, for the document with the least hash among the shorter half."""
+        lengths = batch.texts.lengths
+        shorter = np.flatnonzero(lengths <= np.median(lengths))
+        row = int(shorter[np.lexsort(batch.raw_hash[shorter].T[::-1])[0]])
         before, again = answers[row], self._one_by_one(batch.take(np.array([row])))[0]
         if isinstance(before, Failure) and isinstance(again, Failure):
             return

@@ -14,6 +14,7 @@ docs/guides/own-steps.md.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
@@ -62,8 +63,13 @@ def needs(params: OwnParams) -> tuple[str, ...]:
 
 def depends(name: str, params: OwnParams) -> Mapping[str, str]:
     """Import the function, so that a run with a wrong name does not start. Its version is a parameter."""
-    check_arguments(name, find_function(name), params.with_)
+    _checked(name, json.dumps(params.with_))
     return unicode_version(params)
+
+
+@lru_cache(maxsize=256)  # every split of a plan asks
+def _checked(name: str, arguments: str) -> None:
+    check_arguments(name, find_function(name), json.loads(arguments))
 
 
 def edit(name: str, batch: Batch, params: OwnParams) -> tuple[Texts, Signals]:

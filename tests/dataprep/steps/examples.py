@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 from dataprep.batch import Batch
@@ -10,19 +12,33 @@ from dataprep.steps.base import Params, Transform
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "where": {"fields": {"license": {"in": ["MIT"]}, "date": {"from": "2020-01-01"}}},
+    "classifier": {
+        "model": str(Path(__file__).parents[2] / "golden" / "models" / "softmax.bin"),
+        "label": "more",
+        "min_score": 0.5,
+    },
     "datatrove": {"filter": "RegexFilter", "with": {"regex_exp": "[0-9]"}},
+    "c4_bad_words": {"words": ["well-known", "the", "\u00c5ngstr\u00f6m"]},
     "exclude": {"ids": ["1"], "urls": ["HTTP://example.org/b"], "hashes": ["0" * 32]},
 }
 """Step -> parameters where the defaults are not enough."""
 
-NEEDS_A_FILE: dict[str, str] = {}
+NEEDS_A_FILE: dict[str, str] = {"perplexity": "a language model"}
 """Step -> what it needs that a test must make first; other tests look at these."""
+
+DIGESTED = {
+    "c4_bad_words": {"words", "words_file"},
+    "classifier": {"model"},
+    "language": {"model"},
+    "url_blocklist": {"lists"},
+}
+"""Step -> parameters whose content `depends` puts into the key: a file that moves measures nothing again."""
 
 FIELDS = {"url": "https://example.org/a", "license": "CC0-1.0", "date": "2020-01-01"}
 
 
 def params_of(name: str) -> Params:
-    return STEPS[name].params.model_validate_json(__import__("json").dumps(EXAMPLES.get(name, {})))
+    return STEPS[name].params.model_validate_json(json.dumps(EXAMPLES.get(name, {})))
 
 
 def steps() -> list[str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import random
 import sys
 import unicodedata
@@ -65,7 +66,7 @@ def direct(name: str, texts: Sequence[str]) -> list[tuple[str, str | None]]:
     kind, arguments = kind_of(name), ARGUMENTS.get(name, {})
 
     def make() -> Any:
-        module = __import__(f"datatrove.pipeline.{kind}s", fromlist=[name])
+        module = importlib.import_module(f"datatrove.pipeline.{kind}s")
         return getattr(module, name)(**{key: classes._tuples(value) for key, value in arguments.items()})
 
     instance = make()
@@ -81,7 +82,7 @@ def direct(name: str, texts: Sequence[str]) -> list[tuple[str, str | None]]:
         elif kind == "formatter":
             found.append((instance.format(text), None))
         else:
-            sys.modules["trafilatura.deduplication"].LRU_TEST.clear()
+            importlib.import_module("trafilatura.deduplication").LRU_TEST.clear()
             extracted = instance.extract(text)
             found.append((extracted, None) if extracted else (text, "nothing_extracted"))
     return found
@@ -166,7 +167,7 @@ def test_the_table_is_right_about_trafilatura() -> None:
 
 def test_the_table_knows_every_class() -> None:
     for kind in classes.METHODS:
-        module = __import__(f"datatrove.pipeline.{kind}s", fromlist=["x"])
+        module = importlib.import_module(f"datatrove.pipeline.{kind}s")
         for name in dir(module):
             if isinstance(getattr(module, name), type):
                 assert kind_of(name) == kind and (name in classes.KNOWN) != (name in classes.REFUSED)
