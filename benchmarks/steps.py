@@ -23,7 +23,7 @@ from dataprep.batch import Batch
 from dataprep.kernels.hashing import hash128, hash_normalized
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
-from dataprep.steps.base import Rule, Transform
+from dataprep.steps.base import Edit, Rule, Transform
 
 PEER_BYTES = 2 * MEGABYTE
 """The peer works at less than 1 MB/s, so it gets this much: every k-th document of the file."""
@@ -48,9 +48,14 @@ def _works(texts: Texts) -> dict[str, Callable[[], object]]:
     quality, normalize = STEPS["gopher_quality"], STEPS["normalize"]
     assert isinstance(quality, Rule) and isinstance(normalize, Transform)
     limits, forms = quality.params(), normalize.params()
+    pii, boilerplate = STEPS["pii"], STEPS["boilerplate_lines"]
+    assert isinstance(pii, Edit) and isinstance(boilerplate, Edit)
+    kinds, rules = pii.params(), boilerplate.params()
     return {
         "quality": lambda: quality.checks(quality.measure(Batch.of(texts), limits), limits),
         "normalize": lambda: normalize.apply(Batch.of(texts), forms),
+        "pii": lambda: pii.edit(Batch.of(texts), kinds),
+        "boilerplate_lines": lambda: boilerplate.edit(Batch.of(texts), rules),
         "hash": lambda: hash128(texts.data, texts.offsets),
         "hash_normalized": lambda: hash_normalized(texts.data, texts.offsets),
     }
