@@ -65,12 +65,12 @@ def _checked(seed: int) -> np.uint64:
 
 
 @njit(inline="always")
-def _rotated(x, bits):  # type: ignore[no-untyped-def]
+def rotated(x, bits):  # type: ignore[no-untyped-def]
     return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
 
 
 @njit(inline="always")
-def _finished(x):  # type: ignore[no-untyped-def]
+def finished(x):  # type: ignore[no-untyped-def]
     x = (x ^ (x >> np.uint64(33))) * F1
     x = (x ^ (x >> np.uint64(33))) * F2
     return x ^ (x >> np.uint64(33))
@@ -84,10 +84,10 @@ def _murmur(text, start, stop, seed):  # type: ignore[no-untyped-def]
     tail = start + (size & ~15)
     for at in range(start, tail, 16):
         k1, k2 = load64(text, at), load64(text, at + 8)
-        h1 ^= _rotated(k1 * C1, 31) * C2
-        h1 = (_rotated(h1, 27) + h2) * FIVE + ADD_1
-        h2 ^= _rotated(k2 * C2, 33) * C1
-        h2 = (_rotated(h2, 31) + h1) * FIVE + ADD_2
+        h1 ^= rotated(k1 * C1, 31) * C2
+        h1 = (rotated(h1, 27) + h2) * FIVE + ADD_1
+        h2 ^= rotated(k2 * C2, 33) * C1
+        h2 = (rotated(h2, 31) + h1) * FIVE + ADD_2
     k1, k2 = np.uint64(0), np.uint64(0)
     for at in range(tail, stop):
         byte, place = np.uint64(text[at]), at - tail
@@ -95,13 +95,13 @@ def _murmur(text, start, stop, seed):  # type: ignore[no-untyped-def]
             k1 |= byte << np.uint64(8 * place)
         else:
             k2 |= byte << np.uint64(8 * (place - 8))
-    h1 ^= _rotated(k1 * C1, 31) * C2  # a tail of zero bytes changes nothing, as in the original
-    h2 ^= _rotated(k2 * C2, 33) * C1
+    h1 ^= rotated(k1 * C1, 31) * C2  # a tail of zero bytes changes nothing, as in the original
+    h2 ^= rotated(k2 * C2, 33) * C1
     h1 ^= np.uint64(size)
     h2 ^= np.uint64(size)
     h1 += h2
     h2 += h1
-    h1, h2 = _finished(h1), _finished(h2)
+    h1, h2 = finished(h1), finished(h2)
     h1 += h2
     h2 += h1
     return h1, h2
@@ -167,15 +167,15 @@ def _hash_normalized(data, offsets, seed, scratch):  # type: ignore[no-untyped-d
 def _mix128(hashes, key_1, key_2):  # type: ignore[no-untyped-def]
     out = np.empty(hashes.shape, dtype=np.uint64)
     for index in range(hashes.shape[0]):
-        h1 = _rotated((hashes[index, 0] ^ key_1) * C1, 31) * C2
-        h1 = _rotated(h1, 27) * FIVE + ADD_1
-        h2 = _rotated((hashes[index, 1] ^ key_2) * C2, 33) * C1
-        h2 = (_rotated(h2, 31) + h1) * FIVE + ADD_2
+        h1 = rotated((hashes[index, 0] ^ key_1) * C1, 31) * C2
+        h1 = rotated(h1, 27) * FIVE + ADD_1
+        h2 = rotated((hashes[index, 1] ^ key_2) * C2, 33) * C1
+        h2 = (rotated(h2, 31) + h1) * FIVE + ADD_2
         h1 ^= np.uint64(16)
         h2 ^= np.uint64(16)
         h1 += h2
         h2 += h1
-        h1, h2 = _finished(h1), _finished(h2)
+        h1, h2 = finished(h1), finished(h2)
         h1 += h2
         out[index, 0], out[index, 1] = h1, h2 + h1
     return out
