@@ -10,21 +10,21 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.shingles import half_hash
 from dataprep.kernels.utf8 import pointer, read_only
+from dataprep.kernels.xxh3 import xxh3
 
 Int64s = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
 
 def band_keys(signatures: npt.NDArray[np.uint32], bands: int, rows: int, group: Keys) -> Keys:
-    """uint64[n, bands]: key of each band, the first half of MurmurHash3_x64_128 of the group's bytes and its
-    values' (little-endian), with the number of the band as seed.
+    """uint64[n, bands]: key of each band, XXH3 of the group, the number of the band (both of 64 bits) and its
+    values, all little-endian.
 
     signatures  uint32[n, at least bands * rows]
     group       uint64[n]: documents of different groups have different keys
     """
-    scratch = np.zeros(4 * rows + 8 + 16, dtype=np.uint8)
+    scratch = np.zeros(16 + 4 * rows, dtype=np.uint8)
     return _band_keys(read_only(np.ascontiguousarray(signatures)), bands, rows, read_only(group), scratch)
 
 
@@ -59,14 +59,15 @@ def expanded_pairs(
 @njit(cache=True, nogil=True)
 def _band_keys(signatures, bands, rows, group, scratch):  # type: ignore[no-untyped-def]
     out = np.empty((signatures.shape[0], bands), dtype=np.uint64)
-    head, values = scratch[:8].view(np.uint64), scratch[8 : 8 + 4 * rows].view(np.uint32)
+    head, values = scratch[:16].view(np.uint64), scratch[16:].view(np.uint32)
     text = pointer(scratch)
     for index in range(signatures.shape[0]):
         head[0] = group[index]
         for band in range(bands):
+            head[1] = band
             for row in range(rows):
                 values[row] = signatures[index, band * rows + row]
-            out[index, band] = half_hash(text, 0, 4 * rows + 8, np.uint64(band))
+            out[index, band] = xxh3(text, 0, scratch.size)
     return out
 
 

@@ -65,12 +65,12 @@ def _checked(seed: int) -> np.uint64:
 
 
 @njit(inline="always")
-def rotated(x, bits):  # type: ignore[no-untyped-def]
+def _rotated(x, bits):  # type: ignore[no-untyped-def]
     return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
 
 
 @njit(inline="always")
-def finished(x):  # type: ignore[no-untyped-def]
+def _finished(x):  # type: ignore[no-untyped-def]
     x = (x ^ (x >> np.uint64(33))) * F1
     x = (x ^ (x >> np.uint64(33))) * F2
     return x ^ (x >> np.uint64(33))
@@ -84,10 +84,10 @@ def _murmur(text, start, stop, seed):  # type: ignore[no-untyped-def]
     tail = start + (size & ~15)
     for at in range(start, tail, 16):
         k1, k2 = load64(text, at), load64(text, at + 8)
-        h1 ^= rotated(k1 * C1, 31) * C2
-        h1 = (rotated(h1, 27) + h2) * FIVE + ADD_1
-        h2 ^= rotated(k2 * C2, 33) * C1
-        h2 = (rotated(h2, 31) + h1) * FIVE + ADD_2
+        h1 ^= _rotated(k1 * C1, 31) * C2
+        h1 = (_rotated(h1, 27) + h2) * FIVE + ADD_1
+        h2 ^= _rotated(k2 * C2, 33) * C1
+        h2 = (_rotated(h2, 31) + h1) * FIVE + ADD_2
     k1, k2 = np.uint64(0), np.uint64(0)
     for at in range(tail, stop):
         byte, place = np.uint64(text[at]), at - tail
@@ -95,13 +95,13 @@ def _murmur(text, start, stop, seed):  # type: ignore[no-untyped-def]
             k1 |= byte << np.uint64(8 * place)
         else:
             k2 |= byte << np.uint64(8 * (place - 8))
-    h1 ^= rotated(k1 * C1, 31) * C2  # a tail of zero bytes changes nothing, as in the original
-    h2 ^= rotated(k2 * C2, 33) * C1
+    h1 ^= _rotated(k1 * C1, 31) * C2  # a tail of zero bytes changes nothing, as in the original
+    h2 ^= _rotated(k2 * C2, 33) * C1
     h1 ^= np.uint64(size)
     h2 ^= np.uint64(size)
     h1 += h2
     h2 += h1
-    h1, h2 = finished(h1), finished(h2)
+    h1, h2 = _finished(h1), _finished(h2)
     h1 += h2
     h2 += h1
     return h1, h2
@@ -138,27 +138,32 @@ def _space_bytes(text, at, stop):  # type: ignore[no-untyped-def]
     return 3 if byte == 0xE3 and second == 0x80 and third == 0x80 else 0  # U+3000
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def collapse_spaces(text, at, stop, normal):  # type: ignore[no-untyped-def]
+    """Write text[at:stop] to `normal`, which has one byte more, with its white space normalised; the size."""
+    size, after_space = 0, 1
+    while at < stop:
+        byte = text[at]
+        kind = SPACE_KIND[byte]
+        step = 1
+        if kind == 2:
+            step = _space_bytes(text, at, stop)
+            kind = 1 if step else 0
+            step = max(step, 1)
+        # One space more only after something else; without a branch, as words are short.
+        normal[size] = 0x20 if kind else byte
+        size += 1 - (kind & after_space)
+        after_space = kind
+        at += step
+    return size - (after_space if size else 0)
+
+
 @njit(cache=True, nogil=True)
 def _hash_normalized(data, offsets, seed, scratch):  # type: ignore[no-untyped-def]
     out = np.empty((offsets.size - 1, 2), dtype=np.uint64)
     text, normal = pointer(data), pointer(scratch)
     for index in range(offsets.size - 1):
-        at, stop = offsets[index], offsets[index + 1]
-        size, after_space = 0, 1
-        while at < stop:
-            byte = text[at]
-            kind = SPACE_KIND[byte]
-            step = 1
-            if kind == 2:
-                step = _space_bytes(text, at, stop)
-                kind = 1 if step else 0
-                step = max(step, 1)
-            # One space more only after something else; without a branch, as words are short.
-            normal[size] = 0x20 if kind else byte
-            size += 1 - (kind & after_space)
-            after_space = kind
-            at += step
-        size -= after_space if size else 0
+        size = collapse_spaces(text, offsets[index], offsets[index + 1], normal)
         out[index, 0], out[index, 1] = _murmur(normal, 0, size, seed)
     return out
 
@@ -167,15 +172,15 @@ def _hash_normalized(data, offsets, seed, scratch):  # type: ignore[no-untyped-d
 def _mix128(hashes, key_1, key_2):  # type: ignore[no-untyped-def]
     out = np.empty(hashes.shape, dtype=np.uint64)
     for index in range(hashes.shape[0]):
-        h1 = rotated((hashes[index, 0] ^ key_1) * C1, 31) * C2
-        h1 = rotated(h1, 27) * FIVE + ADD_1
-        h2 = rotated((hashes[index, 1] ^ key_2) * C2, 33) * C1
-        h2 = (rotated(h2, 31) + h1) * FIVE + ADD_2
+        h1 = _rotated((hashes[index, 0] ^ key_1) * C1, 31) * C2
+        h1 = _rotated(h1, 27) * FIVE + ADD_1
+        h2 = _rotated((hashes[index, 1] ^ key_2) * C2, 33) * C1
+        h2 = (_rotated(h2, 31) + h1) * FIVE + ADD_2
         h1 ^= np.uint64(16)
         h2 ^= np.uint64(16)
         h1 += h2
         h2 += h1
-        h1, h2 = finished(h1), finished(h2)
+        h1, h2 = _finished(h1), _finished(h2)
         h1 += h2
         out[index, 0], out[index, 1] = h1, h2 + h1
     return out

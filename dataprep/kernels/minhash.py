@@ -1,7 +1,7 @@
 """MinHash signatures of texts: those of `datasketch.MinHash`, scheme `affine32`, seed 1, bit for bit.
 
 The set of a text is its shingles (`kernels/shingles.py`), each hashed by `hash32`, which is what datasketch
-takes as `hashfunc`: the low 32 bits of the 64-bit hash of the shingle. Then as in datasketch 2: once the
+takes as `hashfunc`: the low 32 bits of `xxhash.xxh3_64_intdigest`. Then as in datasketch 2: once the
 finaliser of MurmurHash3, and per permutation the least a * h + b modulo 2^32. A shingle that comes twice
 changes no minimum, so nothing has to be made unique. A short text has the signature of its one shingle, a
 text without words that of an empty set (all bits set).
@@ -21,9 +21,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from dataprep.kernels.shingles import ZERO, Shingling, flags_of, half_hash, hash64, short_hashes, units_of
+from dataprep.kernels.shingles import Shingling, flags_of, short_hashes, units_of
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import HIGH_BITS, load64, ones, pointer, read_only
+from dataprep.kernels.xxh3 import hash64, xxh3
 
 Signatures = npt.NDArray[np.uint32]
 
@@ -203,6 +204,6 @@ def _minima(  # type: ignore[no-untyped-def]
             size = min(BLOCK, last - ngram + 1 - start)
             for place in range(size):
                 unit = start + place
-                block[place] = _mixed(half_hash(text, starts[unit], starts[unit + ngram] - gap, ZERO))
+                block[place] = _mixed(xxh3(text, starts[unit], starts[unit + ngram] - gap))
             for lane in range(0, lanes, LANES):
                 lower(block, size, moved(factors, lane), moved(terms, lane), moved(row, lane))

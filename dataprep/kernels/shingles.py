@@ -1,8 +1,8 @@
 """Shingles: the n-grams of words or characters of a text after a named normalisation, each as one hash.
 
-The hash of a shingle is the first half of MurmurHash3_x64_128 with seed 0 over its UTF-8 bytes (words are
-joined by one space), that is `mmh3.hash64(shingle, signed=False)[0]`; `hash64` is the same for one shingle.
-MinHash takes its low 32 bits (`minhash.hash32`), exact Jaccard similarities take all 64.
+The hash of a shingle is XXH3 (64 bits, seed 0) of its UTF-8 bytes, words joined by one space: the value of
+`xxhash.xxh3_64_intdigest`. MinHash takes its low 32 bits (`minhash.hash32`), exact Jaccard similarities take
+all 64.
 
 Normalisations:
 
@@ -28,22 +28,18 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.hashing import ADD_1, ADD_2, C1, C2, FIVE, finished, hash128, hash_normalized, rotated
+from dataprep.kernels.hashing import collapse_spaces
 from dataprep.kernels.normalize import composed
 from dataprep.kernels.plain import plain_words
 from dataprep.kernels.simplify import simplified_words
 from dataprep.kernels.texts import Bytes, Offsets, Texts
-from dataprep.kernels.utf8 import load64, pointer, read_only
+from dataprep.kernels.utf8 import longest, pointer, read_only
+from dataprep.kernels.xxh3 import xxh3
 
 Hashes64 = npt.NDArray[np.uint64]
 
 SHORT, WORDLESS = 1, 2
 """Flags of a text: fewer units than n; no word at all."""
-
-ZERO = np.uint64(0)
-LOW = np.array([(1 << 8 * min(size, 8)) - 1 for size in range(16)], dtype=np.uint64)
-HIGH = np.array([(1 << 8 * max(size - 8, 0)) - 1 for size in range(16)], dtype=np.uint64)
-"""By bytes of the last, incomplete block of a hash: which of its two words' bits count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +88,15 @@ def units_of(data: Bytes, offsets: Offsets, shingling: Shingling) -> Units:
     return Units(joined, characters[: character_offsets[-1]], character_offsets, gap=0)
 
 
-def hash64(shingle: bytes) -> int:
-    """The hash of one shingle; slow, for checks and other people's tools."""
-    one = Texts.from_bytes([shingle])
-    return int(hash128(one.data, one.offsets)[0, 0])
-
-
 def short_hashes(data: Bytes, offsets: Offsets, counts: Offsets, ngram: int) -> Hashes64:
     """uint64[n]: of texts with fewer units than n the hash of their one shingle; else 0."""
     hashes = np.zeros(counts.size, dtype=np.uint64)
     rows = np.flatnonzero((counts > 0) & (counts < ngram))
     if rows.size:
         texts = Texts(data, offsets).take(rows)
-        hashes[rows] = hash_normalized(*composed(texts.data, texts.offsets))[:, 0]
+        few, few_offsets = composed(texts.data, texts.offsets)
+        scratch = np.empty(longest(few_offsets) + 1, dtype=np.uint8)
+        _hash_short(read_only(few), read_only(few_offsets), rows, scratch, hashes)
     return hashes
 
 
@@ -156,24 +148,12 @@ def _code_points(data, starts, unit_offsets, out, out_offsets):  # type: ignore[
         out_offsets[index + 1] = count
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def half_hash(text, start, stop, seed):  # type: ignore[no-untyped-def]
-    """First half of MurmurHash3_x64_128 of text[start:stop]; reads up to 16 bytes beyond."""
-    h1, h2 = seed, seed
-    size = stop - start
-    tail = start + (size & ~15)
-    for at in range(start, tail, 16):
-        h1 ^= rotated(load64(text, at) * C1, 31) * C2
-        h1 = (rotated(h1, 27) + h2) * FIVE + ADD_1
-        h2 ^= rotated(load64(text, at + 8) * C2, 33) * C1
-        h2 = (rotated(h2, 31) + h1) * FIVE + ADD_2
-    h1 ^= rotated((load64(text, tail) & LOW[size & 15]) * C1, 31) * C2
-    h2 ^= rotated((load64(text, tail + 8) & HIGH[size & 15]) * C2, 33) * C1
-    h1 ^= np.uint64(size)
-    h2 ^= np.uint64(size)
-    h1 += h2
-    h2 += h1
-    return finished(h1) + finished(h2)
+@njit(cache=True, nogil=True)
+def _hash_short(data, offsets, rows, scratch, hashes):  # type: ignore[no-untyped-def]
+    text, normal = pointer(data), pointer(scratch)
+    for index in range(rows.size):
+        size = collapse_spaces(text, offsets[index], offsets[index + 1], normal)
+        hashes[rows[index]] = xxh3(normal, 0, size)
 
 
 @njit(cache=True, nogil=True)
@@ -186,9 +166,7 @@ def _hash_all(data, starts, unit_offsets, gap, ngram, short, hash_offsets, hashe
             continue
         for place in range(count):
             unit = first + place
-            hashes[hash_offsets[index] + place] = half_hash(
-                text, starts[unit], starts[unit + ngram] - gap, ZERO
-            )
+            hashes[hash_offsets[index] + place] = xxh3(text, starts[unit], starts[unit + ngram] - gap)
 
 
 @njit(cache=True, nogil=True)

@@ -6,13 +6,13 @@ import struct
 from collections import defaultdict
 from collections.abc import Sequence
 
-from tests.reference.hashing import murmur
+from xxhash import xxh3_64_intdigest
 
 Pair = tuple[int, int]
 
 
 def band_key(group: int, values: Sequence[int], band: int) -> int:
-    return murmur(struct.pack(f"<Q{len(values)}I", group, *values), seed=band)[0]
+    return xxh3_64_intdigest(struct.pack(f"<QQ{len(values)}I", group, band, *values))
 
 
 def candidates(records: Sequence[tuple[int, int, int]], limit: int) -> tuple[list[Pair], int]:

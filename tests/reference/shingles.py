@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Literal
 
-from tests.reference.hashing import murmur
 from tests.reference.normalize import collapse_white_space
 from tests.reference.words import SPACELESS_BLOCKS
 from tests.reference.words import words as our_words
@@ -62,10 +61,6 @@ def shingles(text: str, ngram: int, unit: Unit, normalization: str) -> list[byte
         joint = " " if unit == "words" else ""
         return [joint.join(found[at : at + ngram]).encode() for at in range(len(found) - ngram + 1)]
     return [collapse_white_space(unicodedata.normalize("NFC", text)).encode()] if found else []
-
-
-def hash64(shingle: bytes) -> int:
-    return murmur(shingle)[0]
 
 
 def jaccard_ppm(a: set[int], b: set[int]) -> int:

@@ -58,14 +58,6 @@ def test_keys_are_those_of_the_slow_twin(rows: list[list[int]], shape: tuple[int
     assert keys_of_signatures(signatures).tolist() == wanted
 
 
-def test_key_is_that_of_the_package_mmh3() -> None:
-    mmh3 = pytest.importorskip("mmh3")
-    values = np.arange(1, 9, dtype="<u4")
-    wanted = mmh3.hash64(bytes(8) + values.tobytes() * 1, 1, signed=False)[0]
-    signatures = np.concatenate([values, values])[np.newaxis]
-    assert keys_of_bands(signatures, 2, 8)[0, 1] == wanted
-
-
 def test_more_bands_than_values_are_refused() -> None:
     with pytest.raises(ValueError, match="3 bands of 4 rows need more than 11 permutations"):
         keys_of_bands(np.zeros((1, 11), dtype=np.uint32), 3, 4)
