@@ -40,7 +40,7 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
     figures: dict[str, Any] = {f"{name}_start_seconds": seconds_of(work) for name, work in first.items()}
     for name, seconds in alternate(works, rounds).items():
         figures[f"{name}_mb_s"] = round(texts.num_bytes / MEGABYTE / seconds, 1)
-    of_language = language.figures(data_pack, quick, rounds, _strings)
+    of_language = language.figures(data_pack, quick, rounds, strings_of)
     return figures | _beside_datatrove(strings, rounds) | of_language
 
 
