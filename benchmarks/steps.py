@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import zstandard
 
+from benchmarks import language
 from benchmarks.measure import MEGABYTE, ROUNDS, alternate
 from dataprep.batch import Batch
 from dataprep.kernels.hashing import hash128, hash_normalized
@@ -39,7 +40,8 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
     figures: dict[str, Any] = {f"{name}_start_seconds": _seconds(work) for name, work in first.items()}
     for name, seconds in alternate(works, rounds).items():
         figures[f"{name}_mb_s"] = round(texts.num_bytes / MEGABYTE / seconds, 1)
-    return figures | _beside_datatrove(strings, rounds)
+    of_language = language.figures(data_pack, quick, rounds, _strings)
+    return figures | _beside_datatrove(strings, rounds) | of_language
 
 
 def _works(texts: Texts) -> dict[str, Callable[[], object]]:
