@@ -301,8 +301,3 @@ def _step_records(plans: Plans) -> list[StepRecord]:
             )
         )
     return records
-
-
-def _passed(row: dict[str, Any]) -> int:
-    """Documents that a row of the funnel did not drop; those that go on under another name among them."""
-    return int(row["documents"]) + sum(row.get("moved", {}).values())

@@ -71,8 +71,8 @@ def funnel(
     outputs    (source of the corpus, source of the recipe) in order; `output` int32 [n] indexes it
     unsampled  source -> documents and bytes that were read but are none of the n
 
-    The first row of a source is `read`, the last two are `holdout` and `train`. Counts add up: a row's
-    documents are those of the row before it less what it dropped and what it moved to other sources.
+    The first row of a source is `read` (or `routed`), the last two are `holdout` and `train`. Counts add up:
+    a row's documents are those of the row before it less what it dropped and what it moved to other sources.
     """
     rows = []
     for index, name in enumerate(names):
@@ -107,11 +107,11 @@ def funnel(
                     stays |= output == place
                 else:
                     moved[made] = int((left & (output == place)).sum())
-            rows.append(_row(name, "route", left & stays, bytes_final) | {"moved": moved})
+            rows.append(_row(name, "routed", left & stays, bytes_final) | {"moved": moved})
         for place, made in places:
             mine_now = left & (output == place)
             if made != name:
-                rows.append(_row(made, "route", mine_now, bytes_final))
+                rows.append(_row(made, "routed", mine_now, bytes_final))
             rows.append(_row(made, "holdout", mine_now & heldout, bytes_final))
             rows.append(_row(made, "train", mine_now & ~heldout, bytes_final))
     return rows

@@ -33,6 +33,7 @@ COUNTS = (
 LINES, ENDED, SHORT, DUPLICATE, CHARACTERS, NEWLINES, WORDS = range(7)
 
 M1, M2 = np.uint64(0x9FB21C651E98DF25), np.uint64(0xC2B2AE3D27D4EB4F)
+FEWEST_SLOTS = 64
 SHIFT, ONE, ZERO = np.uint64(32), np.uint64(1), np.uint64(0)
 
 
@@ -41,56 +42,30 @@ def fineweb_counts(
 ) -> npt.NDArray[np.int64]:
     """int64[n, 7], columns as in COUNTS. `blank_lines`: whether `lines` and what is counted of them include
     lines of white space alone."""
-    data, offsets = read_only(data), read_only(offsets)
-    counts, most_lines = _sizes(data, offsets)
-    slots = _slots(most_lines)
-    _count(
-        data,
-        offsets,
+    return _counts(
+        read_only(data),
+        read_only(offsets),
         short_line_length,
         blank_lines,
         *member_table(frozenset(stop_characters)),
         *character_table(),
         ascii_kinds(),
-        np.empty(slots, dtype=np.uint64),
-        np.empty(slots, dtype=np.int64),
-        np.empty(slots, dtype=np.int64),
-        counts,
     )
-    return counts
-
-
-@njit(cache=True, nogil=True)
-def _slots(lines):  # type: ignore[no-untyped-def]
-    """Room for so many lines in a table that is at most half full: a power of two."""
-    slots = 1
-    while slots < 2 * lines:
-        slots *= 2
-    return slots
-
-
-@njit(cache=True, nogil=True)
-def _sizes(data, offsets):  # type: ignore[no-untyped-def]
-    """(counts with NEWLINES and CHARACTERS filled in, lines of the text that has most)."""
-    text = pointer(data)
-    counts = np.zeros((offsets.size - 1, 7), dtype=np.int64)
-    most = 0
-    for index in range(offsets.size - 1):
-        newlines, at, stop = 0, offsets[index], offsets[index + 1]
-        for place in range(at, stop):
-            newlines += text[place] == 0x0A
-        counts[index, NEWLINES] = newlines
-        counts[index, CHARACTERS] = _characters(text, at, stop) - newlines
-        most = max(most, newlines + 1)
-    return counts, most
 
 
 @njit(cache=True, nogil=True)
 def _hash(text, start, stop):  # type: ignore[no-untyped-def]
     """A hash of text[start:stop], never 0, for a table in memory only."""
     size = stop - start
-    state = np.uint64(size) * M1
+    state, other = np.uint64(size) * M1, M2
     at = start
+    while at + 16 <= stop:  # two at a time, since each waits for its product
+        state = (state ^ load64(text, at)) * M2
+        other = (other ^ load64(text, at + 8)) * M1
+        state ^= state >> SHIFT
+        other ^= other >> SHIFT
+        at += 16
+    state ^= other * M2
     while at + 8 <= stop:
         state = (state ^ load64(text, at)) * M2
         state ^= state >> SHIFT
@@ -116,21 +91,35 @@ def _characters(text, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _seen_before(text, start, stop, hashes, starts, stops, mask):  # type: ignore[no-untyped-def]
-    """Whether an equal line is in the table; adds the line if not."""
-    value = _hash(text, start, stop)
+def _slot_of(text, start, stop, value, hashes, lines, mask):  # type: ignore[no-untyped-def]
+    """The slot of a line in the table: where an equal one is, or an empty one."""
     slot = np.int64(value >> SHIFT) & mask
     while hashes[slot]:
-        same = hashes[slot] == value and stops[slot] - starts[slot] == stop - start
-        if same and same_bytes(text, starts[slot], text, start, stop - start):
-            return True
+        first, last = lines[slot, 0], lines[slot, 1]
+        same = hashes[slot] == value and last - first == stop - start
+        if same and same_bytes(text, first, text, start, stop - start):
+            break
         slot = (slot + 1) & mask
-    hashes[slot], starts[slot], stops[slot] = value, start, stop
-    return False
+    return slot
 
 
 @njit(cache=True, nogil=True)
-def _count(  # type: ignore[no-untyped-def]
+def _grown(hashes, lines, slots):  # type: ignore[no-untyped-def]
+    """The table, which has so many slots in use, with twice as many."""
+    new_hashes = np.zeros(2 * slots, dtype=np.uint64)
+    new_lines = np.empty((2 * slots, 2), dtype=np.int64)
+    for old in range(slots):
+        if hashes[old]:
+            slot = np.int64(hashes[old] >> SHIFT) & (2 * slots - 1)
+            while new_hashes[slot]:
+                slot = (slot + 1) & (2 * slots - 1)
+            new_hashes[slot] = hashes[old]
+            new_lines[slot, 0], new_lines[slot, 1] = lines[old, 0], lines[old, 1]
+    return new_hashes, new_lines
+
+
+@njit(cache=True, nogil=True)
+def _counts(  # type: ignore[no-untyped-def]
     data,
     offsets,
     short_length,
@@ -140,43 +129,55 @@ def _count(  # type: ignore[no-untyped-def]
     page_array,
     cell_array,
     kind_array,
-    hash_array,
-    start_array,
-    stop_array,
-    counts,
 ):
     text, kinds = pointer(data), pointer(kind_array)
     pages, cells = pointer(page_array), pointer(cell_array)
     end_pages, end_cells = pointer(end_page_array), pointer(end_cell_array)
-    hashes, starts, stops = pointer(hash_array), pointer(start_array), pointer(stop_array)
+    counts = np.zeros((offsets.size - 1, 7), dtype=np.int64)
+    # Lines seen so far, by hash, with linear probing; 0 is an empty slot. At most half full.
+    hashes = np.zeros(FEWEST_SLOTS, dtype=np.uint64)
+    seen = np.empty((FEWEST_SLOTS, 2), dtype=np.int64)
     for index in range(offsets.size - 1):
         at, stop = offsets[index], offsets[index + 1]
-        lines, ended, short, duplicate, words = 0, 0, 0, 0, 0
-        slots = _slots(counts[index, NEWLINES] + 1)
-        for slot in range(slots):
-            hashes[slot] = ZERO
-        line_start = at
+        lines, ended, short, duplicate, newlines, words = 0, 0, 0, 0, 0, 0
+        counts[index, CHARACTERS] = _characters(text, at, stop)
+        slots, used = FEWEST_SLOTS, 0
+        hashes[:slots] = ZERO
         more = True
         while more:
-            line_stop = find_byte(text, at, stop, 0x0A)
-            more = line_stop < stop
-            here = count_words(text, at, line_stop, kinds, pages, cells)
+            end = find_byte(text, at, stop, 0x0A)
+            more = end < stop
+            newlines += more
+            here = count_words(text, at, end, kinds, pages, cells)
             words += here
             if here or blank_lines:
                 lines += 1
-                size = line_stop - line_start
+                size = end - at
                 if size <= short_length:
                     short += 1
                 elif size <= 4 * short_length:
-                    short += _characters(text, line_start, line_stop) <= short_length
+                    short += _characters(text, at, end) <= short_length
                 if size:
-                    last = start_before(text, line_stop, line_start)
-                    ended += lookup(end_pages, end_cells, decode(text, last, line_stop)[0])
-                if here and _seen_before(text, line_start, line_stop, hashes, starts, stops, slots - 1):
-                    duplicate += _characters(text, line_start, line_stop)
-            at = line_start = line_stop + 1
+                    last = start_before(text, end, at)
+                    ended += lookup(end_pages, end_cells, decode(text, last, end)[0])
+            if here:
+                value = _hash(text, at, end)
+                slot = _slot_of(text, at, end, value, hashes, seen, slots - 1)
+                if hashes[slot]:
+                    duplicate += _characters(text, at, end)
+                else:
+                    hashes[slot] = value
+                    seen[slot, 0], seen[slot, 1] = at, end
+                    used += 1
+                    if 2 * used > slots:
+                        hashes, seen = _grown(hashes, seen, slots)
+                        slots *= 2
+            at = end + 1
         counts[index, LINES] = lines
         counts[index, ENDED] = ended
         counts[index, SHORT] = short
         counts[index, DUPLICATE] = duplicate
+        counts[index, CHARACTERS] -= newlines
+        counts[index, NEWLINES] = newlines
         counts[index, WORDS] = words
+    return counts

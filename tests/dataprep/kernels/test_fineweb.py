@@ -57,7 +57,7 @@ def test_counts_of_one_text() -> None:
 
 
 def test_many_lines_and_few() -> None:
-    """The table of lines is as large as the longest text needs, and empty for each."""
+    """The table of lines grows with a text, and is empty for the next one."""
     many = "\n".join(map(str, range(5000)))
     texts = Texts.from_strings([many, "1\n2", f"{many}\n{many}", "1\n1"])
     found = [row["duplicate_characters"] for row in counts_of(texts, 30, False)]

@@ -156,7 +156,7 @@ def test_routing_by_a_label(tmp_path: Path) -> None:
     assert list(texts_of(tmp_path, "web_a")) == ["1", "4"]
     assert list(texts_of(tmp_path, "web_b")) == ["2"]
     assert list(texts_of(tmp_path, "web")) == ["0", "5"]
-    assert row(result, "route")["moved"] == {"web_a": 2, "web_b": 1}
+    assert row(result, "routed")["moved"] == {"web_a": 2, "web_b": 1}
     assert row(result, "train", "web_a")["documents"] == 2
     manifest = open_corpus(tmp_path / "out").manifest
     assert list(manifest.sources) == ["web_a", "web_b", "web"]
