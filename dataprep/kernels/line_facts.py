@@ -110,10 +110,10 @@ def is_counter(text, first, first_end, second, second_end, counters):  # type: i
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _is_number(text, at, end):  # type: ignore[no-untyped-def]
-    """ASCII digits, between them dots and commas, maybe a k or m behind them."""
+    """ASCII digits, behind the first dots and commas too, maybe a k, m or b at the end."""
     if not ASCII_CELLS[text[at]] & ASCII_DIGIT:
         return False
-    if lowered(text[end - 1]) in (0x6B, 0x6D):
+    if lowered(text[end - 1]) in (0x6B, 0x6D, 0x62):
         end -= 1
     for place in range(at, end):  # noqa: SIM110
         if not (ASCII_CELLS[text[place]] & ASCII_DIGIT or text[place] in (0x2C, 0x2E)):

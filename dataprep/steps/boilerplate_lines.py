@@ -41,8 +41,8 @@ class BoilerplateLinesParams(Params):
     numeric: bool = True
     counters: Strings = (
         "like", "likes", "share", "shares", "comment", "comments", "reply", "replies", "view", "views",
-        "vote",
-        "votes", "follower", "followers", "retweet", "retweets",
+        "vote", "votes", "upvotes", "downvotes", "follower", "followers", "retweet", "retweets", "reposts",
+        "quotes", "bookmarks", "downloads",
     )  # fmt: skip
     min_words: Count | None = 2
     max_uppercase_ratio: Ratio | None = 0.5
