@@ -71,8 +71,8 @@ def funnel(
     outputs    (source of the corpus, source of the recipe) in order; `output` int32 [n] indexes it
     unsampled  source -> documents and bytes that were read but are none of the n
 
-    The first row of a source is `read` (or `routed`), the last two are `holdout` and `train`. Counts add up: a row's
-    documents are those of the row before it less what it dropped and what it moved to other sources.
+    The first row of a source is `read` (or `routed`), the last two are `holdout` and `train`. Counts add up:
+    a row's documents are those of the row before it less what it dropped and what it moved to other sources.
     """
     rows = []
     for index, name in enumerate(names):
