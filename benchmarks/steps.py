@@ -46,13 +46,18 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
 
 def _works(texts: Texts) -> dict[str, Callable[[], object]]:
     quality, normalize = STEPS["gopher_quality"], STEPS["normalize"]
+    c4, fineweb = STEPS["c4"], STEPS["fineweb_quality"]
     assert isinstance(quality, Rule) and isinstance(normalize, Transform)
+    assert isinstance(c4, Edit) and isinstance(fineweb, Rule)
     limits, forms = quality.params(), normalize.params()
+    line_rules, line_limits = c4.params(), fineweb.params()
     pii, boilerplate = STEPS["pii"], STEPS["boilerplate_lines"]
     assert isinstance(pii, Edit) and isinstance(boilerplate, Edit)
     kinds, rules = pii.params(), boilerplate.params()
     return {
         "quality": lambda: quality.checks(quality.measure(Batch.of(texts), limits), limits),
+        "c4": lambda: c4.edit(Batch.of(texts), line_rules),
+        "fineweb": lambda: fineweb.checks(fineweb.measure(Batch.of(texts), line_limits), line_limits),
         "normalize": lambda: normalize.apply(Batch.of(texts), forms),
         "pii": lambda: pii.edit(Batch.of(texts), kinds),
         "boilerplate_lines": lambda: boilerplate.edit(Batch.of(texts), rules),
