@@ -21,7 +21,9 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from dataprep.batch import Batch
-from dataprep.kernels.quality import COUNTS, MAX_STOP_WORDS, quality_counts
+from dataprep.kernels.quality import COUNTS, quality_counts
+from dataprep.kernels.stop_words import MAX_STOP_WORDS
+from dataprep.kernels.words import find_words
 from dataprep.steps.base import Check, Params, Rule, Signals, above, below, ratio, unicode_version
 
 Count = Annotated[int, Field(ge=0)]
@@ -56,7 +58,8 @@ class GopherQualityParams(Params):
 
 def measure(batch: Batch, params: GopherQualityParams) -> Signals:
     """int64[n] for each name of `kernels.quality.COUNTS`."""
-    counts = quality_counts(batch.texts.data, batch.texts.offsets, params.stop_words)
+    words = batch.derived(find_words)
+    counts = quality_counts(batch.texts.data, batch.texts.offsets, params.stop_words, words)
     return {name: np.ascontiguousarray(counts[:, column]) for column, name in enumerate(COUNTS)}
 
 
