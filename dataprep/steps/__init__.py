@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataprep.steps.base import StepType
 from dataprep.steps.exact_dedup import EXACT_DEDUP
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
+from dataprep.steps.gopher_repetition import GOPHER_REPETITION
 from dataprep.steps.normalize import NORMALIZE
 
 STEPS: dict[str, StepType] = {
     "normalize": NORMALIZE,
     "gopher_quality": GOPHER_QUALITY,
+    "gopher_repetition": GOPHER_REPETITION,
     "exact_dedup": EXACT_DEDUP,
 }
