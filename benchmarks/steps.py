@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import zstandard
 
+from benchmarks import language
 from benchmarks.measure import MEGABYTE, ROUNDS, alternate
 from dataprep.batch import Batch
 from dataprep.kernels.hashing import hash128, hash_normalized
@@ -32,14 +33,15 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
     """MB of text per CPU second and core; `quality_vs_datatrove` is a ratio of throughputs, null without
     the peer."""
     rounds = 3 if quick else ROUNDS
-    strings = _strings(data_pack / "wiki" / "wiki_en.jsonl.zst")
+    strings = strings_of(data_pack / "wiki" / "wiki_en.jsonl.zst")
     texts = Texts.from_strings(strings[: len(strings) // 5] if quick else strings)
     works = _works(texts)
     first = _works(texts.slice(0, 1))
-    figures: dict[str, Any] = {f"{name}_start_seconds": _seconds(work) for name, work in first.items()}
+    figures: dict[str, Any] = {f"{name}_start_seconds": seconds_of(work) for name, work in first.items()}
     for name, seconds in alternate(works, rounds).items():
         figures[f"{name}_mb_s"] = round(texts.num_bytes / MEGABYTE / seconds, 1)
-    return figures | _beside_datatrove(strings, rounds)
+    of_language = language.figures(data_pack, quick, rounds, strings_of)
+    return figures | _beside_datatrove(strings, rounds) | of_language
 
 
 def _works(texts: Texts) -> dict[str, Callable[[], object]]:
@@ -77,7 +79,7 @@ def _beside_datatrove(strings: list[str], rounds: int) -> dict[str, Any]:
         checks = quality.checks(quality.measure(Batch.of(texts), limits), limits)
         verdicts["ours"] = (~np.any([check.dropped for check in checks], axis=0)).tolist()
 
-    start_seconds = _seconds(lambda: theirs.filter(Document(text=sample[0], id="")))
+    start_seconds = seconds_of(lambda: theirs.filter(Document(text=sample[0], id="")))
     seconds = alternate({"ours": ours, "datatrove": peer}, rounds)
     same = sum(a == b for a, b in zip(verdicts["ours"], verdicts["datatrove"], strict=True))
     return {
@@ -88,13 +90,13 @@ def _beside_datatrove(strings: list[str], rounds: int) -> dict[str, Any]:
     }
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def seconds_of(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
     return round(time.perf_counter() - start, 3)
 
 
-def _strings(path: Path) -> list[str]:
+def strings_of(path: Path) -> list[str]:
     with path.open("rb") as file:
         stream = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
         lines = io.TextIOWrapper(stream, encoding="utf-8", newline="\n")

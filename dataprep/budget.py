@@ -16,8 +16,8 @@ from dataprep.chain import labels
 from dataprep.columnfile import read_columns
 from dataprep.recipe import Recipe
 from dataprep.stages import decide, measure
-from dataprep.stages.base import read_texts
 from dataprep.stages.measure import SplitPlan
+from dataprep.stages.reading import read_chunks
 from manifests.errors import UserError
 
 SHOWN = 5
@@ -34,7 +34,8 @@ def judge_failures(recipe: Recipe, splits: Sequence[SplitPlan], base: Sequence[E
     for name in recipe.sources:
         entries = [entry for plan, entry in zip(splits, base, strict=True) if plan.split.source == name]
         bad = sum(entry.facts["bad"] for entry in entries)
-        records = bad + sum(entry.facts["documents"] for entry in entries)
+        read = (entry.facts["documents"] + entry.facts["unsampled"]["documents"] for entry in entries)
+        records = bad + sum(read)
         damaged = sorted({damage["file"] for entry in entries for damage in entry.facts["damage"]})
         files = len({e.file.path for p in splits if p.split.source == name for e in p.split.extents})
         allowed_records = max(budget.records * records, budget.record_floor)
@@ -118,11 +119,12 @@ def _dropped_samples(label: str, source: str, splits: Sequence[SplitPlan], decid
         path = decided.file(decide.VERDICTS)
         code: Any = read_columns(path, facts["start"], facts["documents"])["code"]
         row = 0
-        for chunk, _, texts in read_texts(plan.split, plan.options, []):
+        for reading in read_chunks(plan.split, plan.options):
+            texts = reading.batch.texts
             for index in range(len(texts)):
                 if code[row + index] in numbers:
                     text = texts[index][: 4 * SAMPLE_CHARACTERS].decode(errors="ignore")[:SAMPLE_CHARACTERS]
-                    extent = plan.split.extents[chunk.records.column("extent")[index].as_py()]
+                    extent = plan.split.extents[reading.chunk.records.column("extent")[index].as_py()]
                     reason = reasons[code[row + index] - 1][1]
                     lines.append(f"  {reason}: {extent.file.name}: {' '.join(text.split())!r}")
                 if len(lines) == SHOWN:

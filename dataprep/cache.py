@@ -132,8 +132,11 @@ class Cache:
         """Make `attempt` (a folder from `begin`) the entry of `key`. Everything is on disk when this
         returns."""
         outputs: dict[str, list[int | str]] = {}
-        for path in sorted(attempt.iterdir()):
-            outputs[path.name] = [path.stat().st_size, _digest_file(path)]
+        for path in sorted(attempt.rglob("*")):
+            if path.is_dir():
+                fsync_directory(path)
+                continue
+            outputs[path.relative_to(attempt).as_posix()] = [path.stat().st_size, _digest_file(path)]
             fsync_file(path)
         receipt = {
             "key": key,

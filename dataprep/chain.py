@@ -1,22 +1,36 @@
 """The steps of a recipe as one source sees them, and what each of their columns depends on.
 
-A chain is the list of steps that apply to a source, in recipe order. A transform changes the text for the
-steps below it; rules and decisions measure columns. Every set of columns has components: all that changes
-its bytes. With the split's own digest they make its key (promise 3, "pay once"), so an unchanged column is
-never computed again.
+A chain is the list of steps that apply to a source, in recipe order. Transforms and edits change the text for
+the steps below them; rules, edits and decisions measure columns. Every set of columns has components: all
+that changes its bytes. With the split's own digest they make its key (promise 3, "pay once"), so an
+unchanged column is never computed again.
+
+An expensive step sees only the documents that its gates, the rules and edits above it, did not drop. So their
+verdicts, and with them their thresholds, are part of its components.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dataprep.readers import READERS, ReadOptions
 from dataprep.recipe import Recipe, StepEntry
-from dataprep.steps import STEPS
-from dataprep.steps.base import Params, StepType, Transform, measuring_parameters
+from dataprep.steps import step_of
+from dataprep.steps.base import (
+    Decision,
+    Edit,
+    Params,
+    Rule,
+    StepType,
+    Transform,
+    consulted,
+    measuring_parameters,
+    needed_fields,
+    rewrites,
+)
 
 BASE = "base"
 FINAL = "final"
@@ -35,22 +49,51 @@ class Link:
     step: StepType
     params: Params
 
-    def describe(self) -> dict[str, Any]:
-        """What of this step changes the bytes of its own columns, or of the text below it."""
-        return {
+    @property
+    def rewrites(self) -> bool:
+        return rewrites(self.step, self.params)
+
+    @property
+    def drops(self) -> bool:
+        """Whether it drops documents one by one, so that expensive steps below need not see them."""
+        return isinstance(self.step, Rule | Edit)
+
+    @property
+    def is_expensive(self) -> bool:
+        return not isinstance(self.step, Decision) and self.step.expensive
+
+    @property
+    def has_columns(self) -> bool:
+        return not isinstance(self.step, Transform) or self.is_expensive
+
+    def describe(self, carry: Sequence[str]) -> dict[str, Any]:
+        """What of this step changes the bytes of its own columns, or of the text below it. `carry`: the
+        fields that the records carry."""
+        return self._described(measuring_parameters(self.step, self.params), carry)
+
+    def verdict(self, carry: Sequence[str]) -> dict[str, Any]:
+        """What of this step changes which documents it drops."""
+        described = self._described(self.params.model_dump(mode="json"), carry)
+        looked_up = consulted(self.step, self.params)
+        return {**described, "consults": looked_up} if looked_up else described
+
+    def _described(self, parameters: dict[str, Any], carry: Sequence[str]) -> dict[str, Any]:
+        described = {
             "step": self.step.name,
             "version": self.step.version,
-            "parameters": measuring_parameters(self.step, self.params),
+            "parameters": parameters,
             "depends": dict(self.step.depends(self.params)),
         }
+        fields = needed_fields(self.step, self.params, carry)
+        return {**described, "fields": list(fields)} if fields else described
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSet:
-    """Columns that are computed and kept together. `above` transforms of the chain have run on the text."""
+    """Columns that are computed and kept together, of the text as the first `position` links leave it."""
 
     name: str
-    above: int
+    position: int
     components: dict[str, Any]
 
 
@@ -73,14 +116,27 @@ def applies(entry: StepEntry, source: str) -> bool:
 def chain_of(recipe: Recipe, source: str) -> tuple[Link, ...]:
     """The steps that apply to `source`, in recipe order."""
     return tuple(
-        Link(label, STEPS[entry.name], entry.parameters)
+        Link(label, step_of(entry.name), entry.parameters)
         for label, entry in zip(labels(recipe.steps), recipe.steps, strict=True)
         if applies(entry, source)
     )
 
 
-def transforms_of(chain: Sequence[Link]) -> list[Link]:
-    return [link for link in chain if isinstance(link.step, Transform)]
+def rewriting(chain: Sequence[Link], options: ReadOptions) -> list[tuple[Link, dict[str, Any]]]:
+    """The links that change the text, each with what of it, and of its gates, changes the bytes."""
+    return [(link, described) for link, described in _described(chain, options) if link.rewrites]
+
+
+def _described(chain: Sequence[Link], options: ReadOptions) -> Iterator[tuple[Link, dict[str, Any]]]:
+    """Every link with its own components."""
+    gates: list[dict[str, Any]] = []
+    for link in chain:
+        described = link.describe(options.carry)
+        if link.is_expensive:
+            described["gates"] = list(gates)
+        yield link, described
+        if link.drops:
+            gates.append(link.verdict(options.carry))
 
 
 def reader_components(format: str, options: ReadOptions) -> dict[str, Any]:
@@ -89,23 +145,23 @@ def reader_components(format: str, options: ReadOptions) -> dict[str, Any]:
     return {
         "format": format,
         "version": reader.version,
-        "options": asdict(options),
+        "options": options.components(),
         "depends": dict(reader.depends()),
     }
 
 
 def column_sets(chain: Sequence[Link], format: str, options: ReadOptions) -> list[ColumnSet]:
-    """All column sets of a chain: `base`, one a measuring step, `final`."""
+    """All column sets of a chain: `base`, one for each step that has columns, `final`."""
     reader = reader_components(format, options)
     sets = [ColumnSet(BASE, 0, {"reader": reader, "base": BASE_VERSION})]
     above: list[dict[str, Any]] = []
-    for link in chain:
-        if isinstance(link.step, Transform):
-            above.append(link.describe())
-        else:
-            components = {"reader": reader, "above": list(above), "columns": link.describe()}
-            sets.append(ColumnSet(link.label, len(above), components))
-    sets.append(ColumnSet(FINAL, len(above), {"reader": reader, "above": above, "final": FINAL_VERSION}))
+    for position, (link, described) in enumerate(_described(chain, options)):
+        if link.has_columns:
+            components = {"reader": reader, "above": list(above), "columns": described}
+            sets.append(ColumnSet(link.label, position, components))
+        if link.rewrites:
+            above.append(described)
+    sets.append(ColumnSet(FINAL, len(chain), {"reader": reader, "above": above, "final": FINAL_VERSION}))
     return sets
 
 
@@ -121,7 +177,7 @@ def chain_from_json(values: Sequence[Mapping[str, Any]]) -> tuple[Link, ...]:
     """The inverse of `chain_to_json`, in a worker."""
     links = []
     for value in values:
-        step = STEPS[value["step"]]
+        step = step_of(value["step"])
         # From JSON text, since strict models take a list for a tuple only there.
         links.append(
             Link(value["label"], step, step.params.model_validate_json(json.dumps(value["parameters"])))

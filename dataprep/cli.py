@@ -13,13 +13,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from dataprep.narrate import Narrator, printable
 from manifests.errors import UserError
+
+if TYPE_CHECKING:
+    from dataprep.recipe import Recipe
 
 app = typer.Typer(
     help="Raw text to verified, versioned token shards.",
@@ -46,6 +49,14 @@ Workers = Annotated[
         show_default="all cores",
     ),
 ]
+Sample = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Take a share of the documents of every source, such as 0.1%, and write to OUTPUT.sample.",
+        show_default=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout instead of tables.")]
 
 INTERRUPTED = 130
@@ -61,6 +72,11 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait while another run holds the work folder.")
     ] = False,
+    verdicts: Annotated[
+        bool,
+        typer.Option("--verdicts", help="Write verdicts.parquet: what became of every document, and why."),
+    ] = False,
+    sample: Sample = None,
     as_json: Json = False,
 ) -> None:
     """Bring a corpus up to date: read, filter, deduplicate, tokenize, pack, verify.
@@ -68,11 +84,11 @@ def run(
     What an earlier run finished is kept. The same recipe and inputs give the same bytes, whatever --workers
     is.
     """
-    from dataprep.recipe import load_recipe
     from dataprep.report.terminal import print_report
     from dataprep.run import run as run_recipe
 
-    result = run_recipe(load_recipe(recipe, sets), workers=workers, wait=wait, narrator=Narrator())
+    loaded = _load(recipe, sets, sample)
+    result = run_recipe(loaded, workers=workers, wait=wait, verdicts=verdicts, narrator=Narrator())
     published = result.published
     if as_json:
         _print_json(
@@ -99,18 +115,43 @@ def plan(
     recipe: RecipeFile,
     sets: Sets = [],  # noqa: B006
     workers: Annotated[int, typer.Option(help="Accepted as in `run`; a plan never depends on it.")] = CORES,
+    sample: Sample = None,
     as_json: Json = False,
 ) -> None:
     """Say what `run` would do and why, stage by stage, without doing it."""
     del workers
     from dataprep.explain_plan import plan_recipe, print_plan
-    from dataprep.recipe import load_recipe
 
-    result = plan_recipe(load_recipe(recipe, sets))
+    result = plan_recipe(_load(recipe, sets, sample))
     if as_json:
         _print_json(result)
     else:
         print_plan(result, Console(highlight=False, soft_wrap=True))
+
+
+@app.command()
+def explain(
+    recipe: RecipeFile,
+    document: Annotated[
+        str,
+        typer.Argument(help="An id, a raw hash, or FILE:POSITION, as reports name a document."),
+    ],
+    sets: Sets = [],  # noqa: B006
+    source: Annotated[str | None, typer.Option(help="Look in this source only.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say why a document was kept or dropped: every signal, every rule's verdict, value and threshold.
+
+    Reads what the last run of this recipe measured, and of the text itself only the beginning.
+    """
+    from dataprep.explain import explain_document, print_explanation
+    from dataprep.recipe import load_recipe
+
+    found = explain_document(load_recipe(recipe, sets), document, source)
+    if as_json:
+        _print_json(found)
+    else:
+        print_explanation(found, Console(highlight=False, soft_wrap=True))
 
 
 @app.command()
@@ -167,6 +208,51 @@ def verify(
         raise typer.Exit(1)
 
 
+@app.command("train-classifier")
+def train_classifier(
+    output: Annotated[Path, typer.Option(help="The model to write, .bin; OUTPUT.json says what it is.")],
+    positive: Annotated[
+        list[str], typer.Option(metavar="PATTERN", help='Files of the label "positive" (repeatable).')
+    ] = [],  # noqa: B006
+    negative: Annotated[
+        list[str], typer.Option(metavar="PATTERN", help='Files of the label "negative" (repeatable).')
+    ] = [],  # noqa: B006
+    label: Annotated[
+        list[str], typer.Option(metavar="NAME=PATTERN", help="Files of any other label (repeatable).")
+    ] = [],  # noqa: B006
+    text: Annotated[str, typer.Option(help="The field that holds the text.")] = "text",
+    normalize: Annotated[str, typer.Option(help="none, or lower: lower case first.")] = "none",
+    holdout: Annotated[float, typer.Option(help="Share of documents to measure on.", min=0, max=0.9)] = 0.1,
+    word_ngrams: Annotated[int, typer.Option(help="Words of the longest n-gram.", min=1, max=10)] = 2,
+    dim: Annotated[int, typer.Option(help="Components of a vector.", min=1, max=1024)] = 100,
+    epochs: Annotated[int, typer.Option(help="Times to go over the documents.", min=1)] = 5,
+    lr: Annotated[float, typer.Option(help="Learning rate.", min=1e-6, max=10)] = 0.1,
+    min_count: Annotated[int, typer.Option(help="Least occurrences of a word.", min=1)] = 1,
+    bucket: Annotated[int, typer.Option(help="Rows that n-grams share.", min=1, max=1 << 28)] = 2_000_000,
+    seed: Annotated[int, typer.Option(help="Of the order and the first vectors.", min=0)] = 0,
+    quantize: Annotated[
+        bool, typer.Option("--quantize", help="A model of a few MB, slightly worse.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Train a fastText classifier on files of documents, for the step `classifier`.
+
+    Formats go by suffix. The documents held out are measured afterwards. The same files, seed and library
+    give the same model.
+    """
+    from dataprep.fasttext.training import Training, patterns_of, print_training, train
+
+    training = Training(
+        text, normalize, holdout, word_ngrams, dim, epochs, lr, min_count, bucket, seed, quantize
+    )
+    report = train(patterns_of(positive, negative, label), output, training, Narrator())
+    if as_json:
+        _print_json(report)
+    else:
+        print_training(report, Console(highlight=False, soft_wrap=True))
+        print(f"{output} written")
+
+
 def _percent(narrator: Narrator) -> Callable[[int, int], None]:
     """A progress callback in bytes that advances a stage of 100."""
     shown = 0
@@ -178,6 +264,19 @@ def _percent(narrator: Narrator) -> Callable[[int, int], None]:
             shown += 1
 
     return progress
+
+
+def _load(path: Path, sets: list[str], sample: str | None) -> Recipe:
+    from dataprep.recipe import load_recipe
+    from manifests.units import parse_share
+
+    recipe = load_recipe(path, sets)
+    if sample is None:
+        return recipe
+    try:
+        return recipe.sampled(parse_share(sample))
+    except ValueError as error:
+        raise UserError(str(error), where="--sample") from error
 
 
 def _print_json(value: Any) -> None:

@@ -15,7 +15,7 @@ from dataprep.plan import STAGES, Plans, list_splits, read_record
 from dataprep.preflight import preflight
 from dataprep.recipe import Recipe
 from dataprep.stages import measure
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from dataprep.steps.base import Decision, Rule
 
 SHOWN_REASONS = 12
@@ -95,7 +95,7 @@ def _notes(recipe: Recipe) -> list[str]:
     """Steps that do not decide where the recipe has them: decisions come after all rules (DESIGN section
     4)."""
     names = labels(recipe.steps)
-    kinds = [STEPS[entry.name] for entry in recipe.steps]
+    kinds = [step_of(entry.name) for entry in recipe.steps]
     notes = []
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         later = [

@@ -17,7 +17,7 @@ from typing import Any
 from dataprep.cache import Cache, Entry
 from dataprep.chain import BASE, chain_of
 from dataprep.fingerprints import Fingerprints
-from dataprep.readers import InputFile, ReadOptions
+from dataprep.readers import InputFile
 from dataprep.readers.splits import make_splits
 from dataprep.recipe import Recipe
 from dataprep.stages import decide, measure, pack, sample, tokenizer, write
@@ -71,7 +71,7 @@ def list_splits(
     for name, source in recipe.sources.items():
         chain = chain_of(recipe, name)
         for each, listed in zip(source.inputs, files[name], strict=True):
-            options = ReadOptions(text=each.text, id=each.id, max_document_bytes=recipe.max_document_bytes)
+            options = recipe.read_options(source, each)
             for split in make_splits(name, each.format, listed, options):
                 digests = tuple(fingerprints.find(extent) for extent in split.extents)
                 plans.append(SplitPlan(split, options, chain, digests))
@@ -120,11 +120,11 @@ class Plans:
         return str(dtype_for_vocab(self.entries[tokenizer.STAGE][0].facts["vocab_size"]))
 
     def written_by_source(self) -> dict[str, list[Entry]]:
-        """Source -> WRITE entries of its splits."""
+        """Source of the corpus -> the WRITE entries that hold documents of it."""
         by_source: dict[str, list[Entry]] = {}
-        tasks = self._write_tasks()
-        for task, entry in zip(tasks, self.entries[write.STAGE], strict=True):
-            by_source.setdefault(task.components["source"], []).append(entry)
+        for entry in self.entries[write.STAGE]:
+            for source in entry.facts["runs"]:
+                by_source.setdefault(source, []).append(entry)
         return by_source
 
     def _plan_measure(self) -> StagePlan:

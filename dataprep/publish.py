@@ -23,7 +23,7 @@ from dataprep.plan import Plans
 from dataprep.report.build import build_report
 from dataprep.runs import SUBSETS
 from dataprep.stages import decide, pack, tokenizer
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
@@ -46,6 +46,7 @@ from manifests.seal import seal_corpus
 MARKER = ".headrace-corpus"
 """Says that this folder is ours, so that files of an older version in it may be removed."""
 
+SAMPLE = "sample"
 INPUTS_FILE = "inputs.parquet"
 SUFFIXES = (".bin", ".idx", ".documents.parquet", ".blocks")
 TOOLS = ("numpy", "pyarrow", "numba", "msgspec", "zstandard", "tokenizers", "gigatoken")
@@ -224,8 +225,8 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
             engine_reason=tokenized["engine_reason"],
         ),
         sources={
-            name: Source(license=source.license, subsets=_subsets(name, shards))
-            for name, source in recipe.sources.items()
+            made: Source(license=recipe.sources[origin].license, subsets=_subsets(made, shards))
+            for made, origin in recipe.outputs.items()
         },
         created_by=f"headrace {version('headrace')}",
         lineage=Lineage(
@@ -276,22 +277,26 @@ def _step_records(plans: Plans) -> list[StepRecord]:
             by_stage.setdefault(after["stage"], []).append((before, after))
     entries = dict(zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True))
     records = []
-    for label in [decide.MAX_BYTES, *entries, decide.EMPTY]:
+    for label in [SAMPLE, decide.MAX_BYTES, *entries, decide.EMPTY, decide.ROUTE]:
         rows = by_stage.get(label, [])
         if label not in entries and not rows:
             continue
         entry = entries.get(label)
         limits = {name: source.max_bytes for name, source in plans.recipe.sources.items() if source.max_bytes}
-        parameters: Any = limits if label == decide.MAX_BYTES else {}
+        shares = {name: source.sample for name, source in plans.recipe.sources.items()}
+        parameters: Any = {SAMPLE: shares, decide.MAX_BYTES: limits}.get(label, {})
         sources = [after["source"] for _, after in rows]
         records.append(
             StepRecord(
                 name=label,
-                version=decide.VERSION if entry is None else STEPS[entry.name].version,
+                version=decide.VERSION if entry is None else step_of(entry.name).version,
                 parameters=parameters if entry is None else entry.parameters.model_dump(mode="json"),
                 sources=None if len(sources) == len(plans.recipe.sources) else sources,
                 documents_in={after["source"]: before["documents"] for before, after in rows},
-                documents_out={after["source"]: after["documents"] for _, after in rows},
+                documents_out={
+                    after["source"]: after["documents"] + sum(after.get("moved", {}).values())
+                    for _, after in rows
+                },
                 dropped={after["source"]: after["dropped"] for _, after in rows},
             )
         )

@@ -31,6 +31,8 @@ from dataprep.recipe import Recipe
 from dataprep.report import REPORT_NAME, write_report
 from dataprep.stages import decide, measure
 from dataprep.stages.base import Task
+from dataprep.verdict_table import NAME as VERDICTS_NAME
+from dataprep.verdict_table import write_verdicts
 from manifests.files import write_atomic
 
 WHAT_STAGES_DO = {
@@ -53,8 +55,18 @@ class RunResult:
     seconds: float
 
 
-def run(recipe: Recipe, *, workers: int, wait: bool = False, narrator: Narrator | None = None) -> RunResult:
-    """Bring `recipe.output` up to date. Raises UserError; whatever was finished by then is kept."""
+def run(
+    recipe: Recipe,
+    *,
+    workers: int,
+    wait: bool = False,
+    verdicts: bool = False,
+    narrator: Narrator | None = None,
+) -> RunResult:
+    """Bring `recipe.output` up to date. Raises UserError; whatever was finished by then is kept.
+
+    verdicts   write the verdict table beside the manifest; without it, one of another corpus is removed
+    """
     narrator = narrator or Narrator(quiet=True)
     started = time.perf_counter()
     found = preflight(recipe)
@@ -77,6 +89,10 @@ def run(recipe: Recipe, *, workers: int, wait: bool = False, narrator: Narrator 
         finally:
             engine.close()
         write_report(published.folder / REPORT_NAME, published.report)
+        if verdicts:
+            write_verdicts(plans, published.folder / VERDICTS_NAME)
+        elif published.is_new:
+            (published.folder / VERDICTS_NAME).unlink(missing_ok=True)
         write_atomic(work / "last.json", json.dumps(record_of(plans, list(finished.values()))).encode())
     return RunResult(published, published.report, tasks_run, time.perf_counter() - started)
 

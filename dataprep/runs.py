@@ -27,7 +27,7 @@ from manifests.files import check_free_space, write_atomic
 from manifests.fingerprint import digest_bytes
 from manifests.shard import MAX_DOCUMENT_TOKENS
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DOCUMENTS_FILE = "documents.arrow"
 TOKENS_FILE = "tokens.bin"
 
@@ -42,6 +42,7 @@ INPUT_SCHEMA = pa.schema(
         pa.field("position", pa.int64(), nullable=False),
         pa.field("content_hash", pa.binary(16), nullable=False),
         pa.field("text_bytes", pa.int64(), nullable=False),
+        pa.field("fields", pa.map_(pa.string(), pa.string())),
     ]
 )
 """What `write_run` is given: one row a document, in any order. key: 16 bytes, big-endian, so that the order

@@ -39,6 +39,8 @@ def document_schema() -> pa.Schema:
     token_start   first token in the shard
     tokens        number of tokens, end-of-text token included
     text_bytes    UTF-8 bytes of the text that was tokenized
+    fields        what the source carries of its records, by name; null where that is nothing, and in tables
+                  that were written before there was this column
     """
     import pyarrow as pa
 
@@ -53,6 +55,7 @@ def document_schema() -> pa.Schema:
             pa.field("token_start", pa.int64(), nullable=False),
             pa.field("tokens", pa.int32(), nullable=False),
             pa.field("text_bytes", pa.int64(), nullable=False),
+            pa.field("fields", pa.map_(pa.string(), pa.string())),
         ]
     )
 
@@ -64,7 +67,7 @@ def write_document_table(path: StrPath, table: pa.Table) -> None:
 
 def read_document_table(path: StrPath, columns: list[str] | None = None) -> pa.Table:
     """Read a document table, or some of its columns. Raises TableError."""
-    return read_table(path, document_schema(), columns)
+    return read_table(path, document_schema(), columns, later=("fields",))
 
 
 def write_table(path: StrPath, table: pa.Table, schema: pa.Schema) -> None:
@@ -83,8 +86,13 @@ def write_table(path: StrPath, table: pa.Table, schema: pa.Schema) -> None:
     write_atomic(path, memoryview(sink.getvalue()))
 
 
-def read_table(path: StrPath, schema: pa.Schema, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file, or some of its columns. Raises TableError for anything but a sound file."""
+def read_table(
+    path: StrPath, schema: pa.Schema, columns: list[str] | None = None, later: tuple[str, ...] = ()
+) -> pa.Table:
+    """Read a Parquet file, or some of its columns. Raises TableError for anything but a sound file.
+
+    A column of `later` may be missing, since older files have none; then it is null.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -93,14 +101,19 @@ def read_table(path: StrPath, schema: pa.Schema, columns: list[str] | None = Non
         # Opened by hand: pyarrow takes a string for a URL or a folder of files where it can.
         with open(path, "rb") as stream:
             file = pq.ParquetFile(stream)
-            problem = _schema_problem(file.schema_arrow, schema, names)
-            table = None if problem else file.read(columns=names)
+            absent = [name for name in later if name not in file.schema_arrow.names]
+            there = [name for name in names if name not in absent]
+            wanted = pa.schema([field for field in schema if field.name not in absent])
+            problem = _schema_problem(file.schema_arrow, wanted, there)
+            table = None if problem else file.read(columns=there)
     except FileNotFoundError:
         raise TableError("the file is missing", where=str(path)) from None
     except (pa.ArrowException, OSError) as error:
         raise TableError(f"the file cannot be read as Parquet: {error}", where=str(path)) from error
     if table is None:
         raise TableError(f"the file has the wrong columns: {problem}", where=str(path))
+    for name in absent:
+        table = table.append_column(schema.field(name), pa.nulls(table.num_rows, schema.field(name).type))
     return table.select(names)
 
 

@@ -1,7 +1,7 @@
-"""Sizes and counts as people write them: 20MB, 1GiB, 100M, 1.5B.
+"""Sizes, counts and shares as people write them: 20MB, 1GiB, 100M, 1.5B, 0.1%.
 
-`Size` and `Count` are field types for pydantic models. A value that is not a whole number of bytes or things
-is refused, never rounded. Durations and rates are not here.
+`Size`, `Count` and `Share` are field types for pydantic models. A value that is not a whole number of bytes
+or things is refused, never rounded. Durations and rates are not here.
 """
 
 from __future__ import annotations
@@ -50,6 +50,24 @@ def _parse(value: object, units: dict[str, int], want: str) -> int:
     return int(number)
 
 
+_SHARE = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) ?(%?)")
+
+
+def parse_share(value: object) -> float:
+    """A part of a whole, above 0 and up to 1: 0.001, "0.1%". Raises ValueError."""
+    found = describe(value)
+    match = _SHARE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is not None:
+        share = float(Fraction(match[1]) / (100 if match[2] else 1))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        share = float(value)
+    else:
+        raise ValueError(f"expected a share such as 0.1% or 0.001, found {found}")
+    if not 0 < share <= 1:
+        raise ValueError(f"expected a share above 0 and up to 100%, found {found}")
+    return share
+
+
 def format_bytes(size_bytes: int | float) -> str:
     """Three significant digits and a decimal unit: "512 B", "20 MB", "1.23 GB"."""
     value = float(size_bytes)
@@ -62,3 +80,4 @@ def format_bytes(size_bytes: int | float) -> str:
 
 Size = Annotated[int, BeforeValidator(parse_size)]
 Count = Annotated[int, BeforeValidator(parse_count)]
+Share = Annotated[float, BeforeValidator(parse_share)]

@@ -25,7 +25,7 @@ WRITTEN_BY_A_RUN = {
     "checkpoints/",
     "attempts/",
 }
-WRITTEN_BY_THE_USER = {"recipe.yaml", "train.yaml"}
+WRITTEN_BY_THE_USER = {"recipe.yaml", "train.yaml", "mycorpus/steps.py"}
 
 
 def page_id(page: Path) -> str:

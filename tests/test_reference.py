@@ -17,11 +17,13 @@ from dataprep.readers import READERS
 from dataprep.recipe import Recipe
 from dataprep.recipe.step_entry import MAX_REMOVED
 from dataprep.steps import STEPS
+from dataprep.steps.own_params import OwnParams
 from trainer.config import TrainConfig
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 ROW = re.compile(r"^\| `(?P<field>[^`]+)` \| `(?P<default>[^`]+)` \|", re.MULTILINE)
 REQUIRED = "required"
+OWN = "package.module:function"  # how the page calls a step of somebody's own
 READERS_FOLDER = REFERENCE.parents[1] / "dataprep" / "readers"
 REFUSALS = {"BadDocument", "BadRecord", "Damage", "DamagedFile"}
 
@@ -73,8 +75,8 @@ def test_every_field_is_listed_with_its_default(page: str, model: type[BaseModel
 
 def test_every_step_and_parameter_is_listed() -> None:
     expected = {"only": "null", "except": "null", "max_removed": str(MAX_REMOVED)}
-    for name, step in STEPS.items():
-        expected |= fields_of(step.params, f"{name}.")
+    for name, params in {**{name: step.params for name, step in STEPS.items()}, OWN: OwnParams}.items():
+        expected |= fields_of(params, f"{name}.")
     assert documented("steps.md") == expected
 
 

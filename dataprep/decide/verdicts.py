@@ -8,25 +8,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from manifests.errors import UserError
-
 KEPT = 0
 """A verdict is a code: 0 is kept, k is reason number k, the first that applied in order."""
-
-MAX_REASONS = 64
 
 Rows = npt.NDArray[np.bool_]
 
 
 class Verdicts:
-    """First reason (`code`, uint16[n]) and all reasons (`mask`, uint64[n], bit k - 1 for reason k).
+    """First reason (`code`, uint16 [n]) and all reasons (`masks`, each uint64 [n], of 64 reasons: bit
+    (k - 1) % 64 of mask (k - 1) // 64 for reason k).
 
     reasons  (step label, reason) of each code, from code 1 on
     """
 
     def __init__(self, count: int) -> None:
         self.code = np.zeros(count, dtype=np.uint16)
-        self.mask = np.zeros(count, dtype=np.uint64)
+        self.masks: list[npt.NDArray[np.uint64]] = []
         self.reasons: list[tuple[str, str]] = []
 
     @property
@@ -37,20 +34,18 @@ class Verdicts:
         """Drop `rows` for a reason; documents that are dropped already keep their first one."""
         self.reasons.append((label, reason))
         number = len(self.reasons)
-        if number > MAX_REASONS:
-            raise UserError(
-                f"a recipe may have {MAX_REASONS} drop reasons, this one has more",
-                where=f"step {label}",
-                hint="name a rule fewer times: one entry for several sources, or two recipes",
-            )
-        self.mask[rows] |= np.uint64(1 << (number - 1))
+        word, bit = divmod(number - 1, 64)
+        if bit == 0:
+            self.masks.append(np.zeros(len(self.code), dtype=np.uint64))
+        self.masks[word][rows] |= np.uint64(1 << bit)
         self.code[rows & self.kept] = number
 
     def first(self, number: int) -> Rows:
         return self.code == number
 
     def joint(self, number: int) -> Rows:
-        return (self.mask >> np.uint64(number - 1)) & np.uint64(1) > 0
+        word, bit = divmod(number - 1, 64)
+        return (self.masks[word] >> np.uint64(bit)) & np.uint64(1) > 0
 
 
 def funnel(
@@ -63,23 +58,32 @@ def funnel(
     bytes_final: npt.NDArray[np.int64],
     verdicts: Verdicts,
     heldout: Rows,
+    outputs: Sequence[tuple[str, str]],
+    output: npt.NDArray[np.int32],
+    unsampled: Mapping[str, Mapping[str, int]],
 ) -> list[dict[str, Any]]:
     """Documents and bytes of each source after each step, with first and joint reasons.
 
     steps      labels in the order in which they decide; built-in ones (not in `applies`) show only where they
                drop something
     applies    label -> sources that it runs on
-    rewriting  labels of transforms: from the first of them on, bytes are those of the final text
+    rewriting  labels of steps that change text: from the first of them on, bytes are those of the final text
+    outputs    (source of the corpus, source of the recipe) in order; `output` int32 [n] indexes it
+    unsampled  source -> documents and bytes that were read but are none of the n
 
-    The first row of a source is `read`, the last two are `holdout` and `train`. Counts add up: a row's
-    documents are those of the row before it less what it dropped.
+    The first row of a source is `read` (or `routed`), the last two are `holdout` and `train`. Counts add up:
+    a row's documents are those of the row before it less what it dropped and what it moved to other sources.
     """
     rows = []
     for index, name in enumerate(names):
         mine = source == index
         left = mine.copy()
         text_bytes = bytes_read
-        rows.append(_row(name, "read", left, text_bytes))
+        read = _row(name, "read", left, text_bytes)
+        rows.append(read | {key: read[key] + count for key, count in unsampled[name].items()})
+        if unsampled[name]["documents"]:
+            gone = {"not_sampled": unsampled[name]["documents"]}
+            rows.append(read | {"stage": "sample", "dropped": gone, "joint": gone})
         for label in steps:
             if label in applies and name not in applies[label]:
                 continue
@@ -94,8 +98,22 @@ def funnel(
                     joint[reason] = int((mine & verdicts.joint(number)).sum())
             if label in applies or any(first.values()):
                 rows.append(_row(name, label, left, text_bytes, first, joint))
-        rows.append(_row(name, "holdout", left & heldout, bytes_final))
-        rows.append(_row(name, "train", left & ~heldout, bytes_final))
+        places = [(place, made) for place, (made, origin) in enumerate(outputs) if origin == name]
+        if [made for _, made in places] != [name]:
+            stays = np.zeros(len(left), dtype=bool)
+            moved = {}
+            for place, made in places:
+                if made == name:
+                    stays |= output == place
+                else:
+                    moved[made] = int((left & (output == place)).sum())
+            rows.append(_row(name, "routed", left & stays, bytes_final) | {"moved": moved})
+        for place, made in places:
+            mine_now = left & (output == place)
+            if made != name:
+                rows.append(_row(made, "routed", mine_now, bytes_final))
+            rows.append(_row(made, "holdout", mine_now & heldout, bytes_final))
+            rows.append(_row(made, "train", mine_now & ~heldout, bytes_final))
     return rows
 
 

@@ -138,27 +138,32 @@ def _space_bytes(text, at, stop):  # type: ignore[no-untyped-def]
     return 3 if byte == 0xE3 and second == 0x80 and third == 0x80 else 0  # U+3000
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def collapse_spaces(text, at, stop, normal):  # type: ignore[no-untyped-def]
+    """Write text[at:stop] to `normal`, which has one byte more, with its white space normalised; the size."""
+    size, after_space = 0, 1
+    while at < stop:
+        byte = text[at]
+        kind = SPACE_KIND[byte]
+        step = 1
+        if kind == 2:
+            step = _space_bytes(text, at, stop)
+            kind = 1 if step else 0
+            step = max(step, 1)
+        # One space more only after something else; without a branch, as words are short.
+        normal[size] = 0x20 if kind else byte
+        size += 1 - (kind & after_space)
+        after_space = kind
+        at += step
+    return size - (after_space if size else 0)
+
+
 @njit(cache=True, nogil=True)
 def _hash_normalized(data, offsets, seed, scratch):  # type: ignore[no-untyped-def]
     out = np.empty((offsets.size - 1, 2), dtype=np.uint64)
     text, normal = pointer(data), pointer(scratch)
     for index in range(offsets.size - 1):
-        at, stop = offsets[index], offsets[index + 1]
-        size, after_space = 0, 1
-        while at < stop:
-            byte = text[at]
-            kind = SPACE_KIND[byte]
-            step = 1
-            if kind == 2:
-                step = _space_bytes(text, at, stop)
-                kind = 1 if step else 0
-                step = max(step, 1)
-            # One space more only after something else; without a branch, as words are short.
-            normal[size] = 0x20 if kind else byte
-            size += 1 - (kind & after_space)
-            after_space = kind
-            at += step
-        size -= after_space if size else 0
+        size = collapse_spaces(text, offsets[index], offsets[index + 1], normal)
         out[index, 0], out[index, 1] = _murmur(normal, 0, size, seed)
     return out
 

@@ -43,18 +43,6 @@ def bytes_of(characters: str) -> Any:
     return byte_set(*((ord(character), ord(character)) for character in characters))
 
 
-def _popcount(typingctx, mask):  # type: ignore[no-untyped-def]
-    """Set bits of a uint64."""
-
-    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), codegen
-
-
-popcount: Any = intrinsic(_popcount)
-
-
 def _leading_zeros(typingctx, mask):  # type: ignore[no-untyped-def]
     """Zero bits above the highest set bit of a uint64; 64 for zero."""
 

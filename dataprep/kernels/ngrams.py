@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 
 from dataprep.kernels.keytable import FACTOR, cleared, filter_cleared, mixed, note, put, times
-from dataprep.kernels.masks import ONE, first_bits, popcount
+from dataprep.kernels.masks import ONE, first_bits
 from dataprep.kernels.pieces import SIZES, characters, hash_of
-from dataprep.kernels.utf8 import load64
+from dataprep.kernels.utf8 import load64, ones
 from dataprep.kernels.words import WIDE
 
 ORDER = np.uint64(0x9E3779B97F4A7C15)
@@ -26,7 +26,7 @@ LOW_BITS = np.uint64(0x0101010101010101)
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _continuation_bytes(eight):  # type: ignore[no-untyped-def]
-    return popcount((eight >> np.uint64(7)) & ~(eight >> np.uint64(6)) & LOW_BITS)
+    return np.int64(ones((eight >> np.uint64(7)) & ~(eight >> np.uint64(6)) & LOW_BITS))
 
 
 @njit(cache=True, nogil=True)

@@ -1,15 +1,17 @@
 """Which texts must be rewritten to reach one Unicode form, one line ending and no control characters, and
-the part of the rewriting that is byte work. The part that needs Unicode's algorithms is left to
-`unicodedata` (see `dataprep/steps/normalize.py`). Slow twin: `tests/reference/normalize.py`.
+the rewriting: byte work here, the part that needs Unicode's algorithms by `unicodedata`, on the few texts
+that need it. See `dataprep/steps/normalize.py`. Slow twin: `tests/reference/normalize.py`.
 """
 
 from __future__ import annotations
+
+import unicodedata
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.texts import Bytes, Offsets
+from dataprep.kernels.texts import Bytes, Offsets, Texts
 from dataprep.kernels.unicode import NOT_YES, Form, quick_check
 from dataprep.kernels.utf8 import HIGH_BITS, copy_bytes, decode, load64, lookup, pointer, read_only
 
@@ -58,6 +60,24 @@ def replaced(
     out = np.empty(int(out_offsets[-1]), dtype=np.uint8)
     _replace(read_only(data), read_only(offsets), chosen, new_data, new_offsets, out, out_offsets)
     return out, out_offsets
+
+
+def reformed(
+    data: Bytes, offsets: Offsets, chosen: npt.NDArray[np.int64], form: Form
+) -> tuple[Bytes, Offsets]:
+    """(data, offsets) of all texts, the chosen ones (ascending) in a Unicode form; those are decoded."""
+    forms = [
+        unicodedata.normalize(form, data[offsets[row] : offsets[row + 1]].tobytes().decode()).encode()
+        for row in chosen.tolist()
+    ]
+    rewritten = Texts.from_bytes(forms)
+    return replaced(data, offsets, chosen, rewritten.data, rewritten.offsets)
+
+
+def composed(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets]:
+    """(data, offsets) of the texts in form NFC; the arguments themselves where they are."""
+    chosen = np.flatnonzero(scan(data, offsets, "NFC", False, False) & REFORM)
+    return reformed(data, offsets, chosen, "NFC") if chosen.size else (data, offsets)
 
 
 @njit(inline="always")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.masks import byte_set, bytes_of, followed_by, lowest, popcount, window
+from dataprep.kernels.masks import byte_set, bytes_of, followed_by, lowest, window
 from dataprep.kernels.stop_words import (
     SHORT,
     short_word_bit,
@@ -21,7 +21,7 @@ from dataprep.kernels.stop_words import (
     stop_word_tables,
 )
 from dataprep.kernels.texts import Bytes, Offsets
-from dataprep.kernels.utf8 import load64, pointer, read_only, trailing_zeros
+from dataprep.kernels.utf8 import load64, ones, pointer, read_only, trailing_zeros
 from dataprep.kernels.words import ALPHABETIC, NON_SYMBOL, WIDE, Words, find_words
 
 COUNTS = (
@@ -104,7 +104,7 @@ def _count_words(data, offsets, words, stops, shorts, out):  # type: ignore[no-u
         out[index, NON_SYMBOL_WORDS] = non_symbol
         out[index, CHARACTERS] = characters
         out[index, ALPHABETIC_WORDS] = alphabetic
-        out[index, STOP_WORDS] = popcount(found)
+        out[index, STOP_WORDS] = ones(found)
 
 
 @njit(inline="always")
@@ -158,7 +158,7 @@ def _count_lines(data, offsets, words, tail_array, out):  # type: ignore[no-unty
             block, place = window(text, at, stop, data.size, tail)
             room = stop - at
             inside = ~np.uint64(0) if room >= 64 else (np.uint64(1) << np.uint64(room)) - np.uint64(1)
-            num_hashes += popcount(hashes(block, place) & inside)
+            num_hashes += np.int64(ones(hashes(block, place) & inside))
             stops = full_stops(block, place) & inside
             if stops & (followed_by(stops) | np.uint64(1)):
                 while stops:

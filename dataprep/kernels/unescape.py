@@ -17,23 +17,26 @@ STRING, NULL, NUMBER, OTHER = 0, 1, 2, 3
 Kinds = npt.NDArray[np.uint8]
 
 
-def unescape(values: Texts) -> tuple[Texts, Kinds]:
+def unescape(values: Texts, keep_other: bool = False) -> tuple[Texts, Kinds]:
     """Texts [n] of n JSON values and the kind of each: STRING, NULL, NUMBER or OTHER (true, false, array,
     object).
 
-    A string becomes its characters, a number stays as it is written, all else becomes empty.
+    A string becomes its characters, a number stays as it is written, all else becomes empty. With
+    `keep_other`, OTHER becomes JSON without white space between its parts, else as it is written.
     """
     out = np.empty(
         values.num_bytes, dtype=np.uint8
     )  # no escape is shorter than the character that it stands for
     offsets = np.zeros(len(values) + 1, dtype=np.int64)
     kinds = np.empty(len(values), dtype=np.uint8)
-    _unescape(values.data, values.offsets, out, offsets, kinds)
+    _unescape(values.data, values.offsets, keep_other, out, offsets, kinds)
     return Texts(out, offsets), kinds
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _unescape(data: Bytes, offsets: Offsets, out: Bytes, out_offsets: Offsets, kinds: Kinds) -> None:
+def _unescape(
+    data: Bytes, offsets: Offsets, keep_other: bool, out: Bytes, out_offsets: Offsets, kinds: Kinds
+) -> None:
     one = np.uint64(1)  # unsigned: no test for negative indices in the loop
     at = np.uint64(0)
     for value in range(offsets.size - 1):
@@ -71,7 +74,31 @@ def _unescape(data: Bytes, offsets: Offsets, out: Bytes, out_offsets: Offsets, k
                 at += one
         else:
             kinds[value] = OTHER
+            if keep_other:
+                at = _compact(data, index, end, out, at)
         out_offsets[value + 1] = at
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _compact(data: Bytes, index: int, end: int, out: Bytes, at: int) -> int:
+    """Write JSON without the white space outside its strings, from `at` on; where the next byte goes."""
+    one = np.uint64(1)
+    in_string = False
+    while index < end:
+        byte = data[index]
+        index += one
+        if byte == 0x22:
+            in_string = not in_string
+        elif byte == 0x5C:  # only in strings: the next byte is no quote that ends one
+            out[at] = byte
+            at += one
+            byte = data[index]
+            index += one
+        elif byte <= 0x20 and not in_string:
+            continue
+        out[at] = byte
+        at += one
+    return at
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

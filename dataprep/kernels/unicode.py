@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dataprep.kernels.utf8 import NUM_CODE_POINTS, two_level
 
 Form = Literal["NFC", "NFKC", "NFD", "NFKD"]
-Table = tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint8]]
+Table = tuple[npt.NDArray[np.uint16], npt.NDArray[Any]]
 
 NOT_YES = 255
 """In a quick-check table: the form forbids the character, or depends on what stands before it."""
@@ -34,9 +34,9 @@ def populated() -> list[str]:
     return [character for codes in POPULATED for character in map(chr, codes)]
 
 
-def spread(values: npt.NDArray[np.uint8], default: int) -> Table:
+def spread(values: npt.NDArray[Any], default: int) -> Table:
     """The table of one value for each of `populated()`, with `default` elsewhere."""
-    everywhere = np.full(NUM_CODE_POINTS, default, dtype=np.uint8)
+    everywhere = np.full(NUM_CODE_POINTS, default, dtype=values.dtype)
     start = 0
     for codes in POPULATED:
         everywhere[codes.start : codes.stop] = values[start : start + len(codes)]

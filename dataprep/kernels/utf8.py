@@ -64,6 +64,21 @@ def _load64(typingctx, pointer, index):  # type: ignore[no-untyped-def]
 load64: Any = intrinsic(_load64)
 
 
+def _store64(typingctx, pointer, index, word):  # type: ignore[no-untyped-def]
+    """Write a uint64 to pointer[index : index + 8], little-endian, aligned or not."""
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        to, at, value = arguments
+        address = builder.bitcast(builder.gep(to, [at]), context.get_value_type(types.uint64).as_pointer())
+        builder.store(value, address, align=1)
+        return context.get_dummy_value()
+
+    return types.void(pointer, types.int64, types.uint64), codegen
+
+
+store64: Any = intrinsic(_store64)
+
+
 def _trailing_zeros(typingctx, word):  # type: ignore[no-untyped-def]
     """Zero bits below the lowest set bit of a uint64; 64 for zero."""
 
@@ -74,6 +89,18 @@ def _trailing_zeros(typingctx, word):  # type: ignore[no-untyped-def]
 
 
 trailing_zeros: Any = intrinsic(_trailing_zeros)
+
+
+def _ones(typingctx, word):  # type: ignore[no-untyped-def]
+    """Set bits of a uint64."""
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), codegen
+
+
+ones: Any = intrinsic(_ones)
 
 
 def _copy_bytes(typingctx, target, target_at, source, source_at, count):  # type: ignore[no-untyped-def]
@@ -112,15 +139,15 @@ def longest(offsets: Offsets) -> int:
     return int(np.diff(offsets).max(initial=0))
 
 
-def two_level(values: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint8]]:
-    """A table of one byte a code point, uint8[0x110000], with equal pages of 256 stored once.
+def two_level(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[Any]]:
+    """A table of one number a code point, mostly uint8[0x110000], with equal pages of 256 stored once.
 
-    Returns (pages uint16[0x1100], cells uint8[k * 256]); see `lookup`.
+    Returns (pages uint16[0x1100], cells [k * 256] of the same type); see `lookup`.
     """
     numbers: dict[bytes, int] = {}
     rows = values.reshape(-1, PAGE)
     pages = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], dtype=np.uint16)
-    return pages, np.frombuffer(b"".join(numbers), dtype=np.uint8)
+    return pages, np.frombuffer(b"".join(numbers), dtype=values.dtype)
 
 
 @njit(inline="always")

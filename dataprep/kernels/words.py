@@ -35,9 +35,9 @@ from dataprep.kernels.blocks import block_words
 from dataprep.kernels.characters import character_table
 from dataprep.kernels.chunks import ALPHABETIC, NON_SYMBOL, WIDE, hard_words, scan_chunk, simple_words
 from dataprep.kernels.cuts import class_at
-from dataprep.kernels.masks import lowest, popcount, window
+from dataprep.kernels.masks import lowest, window
 from dataprep.kernels.texts import Bytes, Offsets
-from dataprep.kernels.utf8 import longest, pointer, read_only, trailing_zeros
+from dataprep.kernels.utf8 import longest, ones, pointer, read_only, trailing_zeros
 
 __all__ = ["ALPHABETIC", "NON_SYMBOL", "WIDE", "Words", "find_words", "word_spans"]
 
@@ -90,7 +90,7 @@ def _grown(array, count, room):  # type: ignore[no-untyped-def]
 def _put_block(out, count, shift, firsts, lasts, letters, solids):  # type: ignore[no-untyped-def]
     """Puts the words of a block, then up to three of nothing; the count of words then."""
     starts, sizes, traits = out
-    num_words = popcount(firsts)
+    num_words = np.int64(ones(firsts))
     for word in range(count, count + num_words, 4):  # four at a time: the end is harder to foresee than words
         for slot in range(word, word + 4):
             first, last = lowest(firsts), lowest(lasts)

@@ -20,9 +20,14 @@ from dataprep.preflight.folders import (
     free_bytes,
 )
 from dataprep.preflight.peek import NUMBER, TEXT, peek
+from dataprep.preflight.routes import check_routes
+from dataprep.readers import ReadOptions
+from dataprep.readers.fields import wanted
 from dataprep.readers.listing import InputFile, list_inputs
 from dataprep.readers.splits import FORMATS_BY_SUFFIX, format_of
 from dataprep.recipe import Input, Recipe
+from dataprep.steps import step_of
+from dataprep.steps.base import consulted
 from dataprep.tokenizers import describe
 from manifests.errors import UserError
 from manifests.nodes import Loc
@@ -56,7 +61,9 @@ def preflight(
             files = _list(each, recipe.exclude, loc, problems)
             listed[name] += (tuple(files),)
             problems += check_inputs_apart(recipe, files, loc)
-            problems += _check_formats(each, files, loc)
+            problems += _check_formats(each, recipe.read_options(source, each), files, loc)
+    problems += check_routes(recipe)
+    problems += _check_steps(recipe)
     width, more = _check_tokenizer(recipe)
     problems += more
     problems += check_folders(recipe)
@@ -95,7 +102,9 @@ def _one_line(error: UserError) -> str:
     return f"{error.what}{where}" + ("" if error.hint is None else f"; {error.hint}")
 
 
-def _check_formats(each: Input, files: Sequence[InputFile], loc: Loc) -> Iterator[Problem]:
+def _check_formats(
+    each: Input, options: ReadOptions, files: Sequence[InputFile], loc: Loc
+) -> Iterator[Problem]:
     """Whether every file has a format, and the first of each format the fields that the recipe names."""
     seen: set[str | None] = set()
     for file in files:
@@ -108,29 +117,40 @@ def _check_formats(each: Input, files: Sequence[InputFile], loc: Loc) -> Iterato
             yield Problem((*loc, "format"), message)
             seen.add(format)
         elif file.size_bytes:
-            yield from _check_fields(each, file, format, loc)
+            yield from _check_fields(options, file, format, loc)
             seen.add(format)
 
 
-def _check_fields(each: Input, file: InputFile, format: str, loc: Loc) -> Iterator[Problem]:
-    found = peek(file, format)
+def _check_fields(options: ReadOptions, file: InputFile, format: str, loc: Loc) -> Iterator[Problem]:
+    found = peek(file, format, options.encoding)
     if found is None:
         return
     among = "" if found.records is None else f" the first {found.records} records of"
-    for key, name, kinds in (("text", each.text, {TEXT}), ("id", each.id, {TEXT, NUMBER})):
-        if name is None:
+    for each in dict.fromkeys(wanted(options)):
+        if each.path not in found.fields:
+            close = nearest(each.path, list(found.fields))
+            # A record may lack what is optional or carried, and so may all of the first; a misspelt name has
+            # the right one near it.
+            if each.optional or (each.key == "carry" and found.records is not None and close is None):
+                continue
+            names = [*([] if close is None else [close]), *(name for name in found.fields if name != close)]
+            guess = did_you_mean(each.path, names).replace("valid:", "it has")
+            yield Problem((*loc, each.key), f'no field "{each.path}" in{among} {file.path}{guess}')
             continue
-        if name not in found.fields:
-            close = nearest(name, list(found.fields))
-            names = [*([] if close is None else [close]), *(each for each in found.fields if each != close)]
-            guess = did_you_mean(name, names).replace("valid:", "it has")
-            yield Problem((*loc, key), f'no field "{name}" in{among} {file.path}{guess}')
-        elif not kinds & set(found.fields[name]):
-            holds = " and ".join(found.fields[name])
-            message = (
-                f'the field "{name}" holds {holds} in{among} {file.path}, not {" or ".join(sorted(kinds))}'
-            )
-            yield Problem((*loc, key), message)
+        kinds = {TEXT, NUMBER} if each.numbers_too else {TEXT}
+        if each.key != "carry" and not kinds & set(found.fields[each.path]):
+            holds = " and ".join(found.fields[each.path])
+            message = f'the field "{each.path}" holds {holds} in{among} {file.path}'
+            yield Problem((*loc, each.key), f"{message}, not {' or '.join(sorted(kinds))}")
+
+
+def _check_steps(recipe: Recipe) -> Iterator[Problem]:
+    """Whether the files that steps judge by can be used, which would show after everything is measured."""
+    for index, entry in enumerate(recipe.steps):
+        try:
+            consulted(step_of(entry.name), entry.parameters)
+        except UserError as error:
+            yield Problem(("steps", index, entry.name), _one_line(error))
 
 
 def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:

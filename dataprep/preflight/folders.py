@@ -34,7 +34,8 @@ TEXT_PER_PARQUET_BYTE = 2
 class Estimate:
     """Bytes a run is expected to write if it keeps every document.
 
-        text     of each source: sum over its files of size x (1 plain, 3 compressed, 2 Parquet), or max_bytes
+        text     of each source: sum over its files of size x (1 plain, 3 compressed, 2 Parquet), times its
+                 sample, or max_bytes
         tokens   text / 4 x bytes of a token id (2 up to a vocabulary of 65,499, else 4)
         work     2 x tokens (sorted runs, then shards) + text / 50 (columns, tables), less what is there now
         output   0 on the disk of the work folder (hard links), else tokens, less what is there now
@@ -120,8 +121,9 @@ def estimate_bytes(recipe: Recipe, listed: Mapping[str, Sequence[InputFile]], wi
     """See `Estimate`; `width` is the bytes of a token id."""
     text_bytes = 0
     for name, files in listed.items():
-        of_source = sum(_text_bytes(file) for file in files)
-        limit = recipe.sources[name].max_bytes
+        source = recipe.sources[name]
+        of_source = int(sum(_text_bytes(file) for file in files) * source.sample)
+        limit = source.max_bytes
         text_bytes += of_source if limit is None else min(of_source, limit)
     tokens_bytes = text_bytes // BYTES_PER_TOKEN * width
     work, output = Path(recipe.work_folder), Path(recipe.output)

@@ -1,5 +1,7 @@
 """A cheap look at the first records of a file: which fields there are, and what they hold.
 
+What is inside objects and structs is listed by its path (`meta.license`).
+
 For messages before a run starts ("no field `text`; it has content, url"). It reads at most a megabyte, judges
 nothing and misses what comes later; the readers judge every record and report what cannot be read here.
 """
@@ -10,7 +12,7 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +20,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dataprep.readers.decompress import DamagedFile, read_pieces
+from dataprep.readers.encodings import UTF8, transcoded
 from dataprep.readers.listing import InputFile
+from dataprep.readers.values import is_text
 
 MAX_RECORDS = 100
 
@@ -46,19 +50,19 @@ class Peek:
     records: int | None
 
 
-def peek(file: InputFile, format: str) -> Peek | None:
+def peek(file: InputFile, format: str, encoding: str = UTF8) -> Peek | None:
     """The fields of a file; None for a format without fields, and where nothing can be told."""
     look = _LOOKS.get(format)
     if look is None:
         return None
     try:
-        return look(file)
+        return look(file, encoding)
     except (OSError, DamagedFile, ValueError, csv.Error, pa.ArrowException):
         return None  # the reader will say what is wrong with it, with its place
 
 
-def _look_at_lines(file: InputFile) -> Peek | None:
-    lines = _first_piece(file).removeprefix(b"\xef\xbb\xbf").split(b"\n")
+def _look_at_lines(file: InputFile, encoding: str) -> Peek | None:
+    lines = _first_piece(file, encoding).removeprefix(b"\xef\xbb\xbf").split(b"\n")
     fields: dict[str, dict[str, None]] = {}
     records = 0
     for line in itertools.islice(filter(bytes.strip, lines), MAX_RECORDS):
@@ -68,42 +72,52 @@ def _look_at_lines(file: InputFile) -> Peek | None:
             continue
         if isinstance(record, dict):
             records += 1
-            for name, value in record.items():
-                fields.setdefault(name, {})[_KINDS[type(value)]] = None
+            _list_kinds(record, "", fields)
     return Peek({name: tuple(kinds) for name, kinds in fields.items()}, records) if records else None
 
 
-def _look_at_header(file: InputFile) -> Peek | None:
-    text = _first_piece(file).decode("utf-8-sig", "replace")
+def _list_kinds(record: dict[str, Any], prefix: str, fields: dict[str, dict[str, None]]) -> None:
+    """Add what a record, or an object inside one, holds to `fields`: path -> kinds."""
+    for name, value in record.items():
+        fields.setdefault(prefix + name, {})[_KINDS[type(value)]] = None
+        if isinstance(value, dict):
+            _list_kinds(value, f"{prefix}{name}.", fields)
+
+
+def _look_at_header(file: InputFile, encoding: str) -> Peek | None:
+    text = _first_piece(file, encoding).decode("utf-8-sig", "replace")
     header = next(filter(None, csv.reader(io.StringIO(text, newline=""))), None)
     return None if header is None else Peek(dict.fromkeys(header, (TEXT,)), None)
 
 
-def _look_at_schema(file: InputFile) -> Peek | None:
-    schema = pq.read_schema(file.path)
-    return Peek({column.name: (_kind_of(column.type),) for column in schema}, None)
+def _look_at_schema(file: InputFile, encoding: str) -> Peek | None:
+    return Peek(dict(_kinds_in(pq.read_schema(file.path), "")), None)
+
+
+def _kinds_in(fields: Iterable[pa.Field], prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for field in fields:
+        yield prefix + field.name, (_kind_of(field.type),)
+        if pa.types.is_struct(field.type):
+            yield from _kinds_in(field.type, f"{prefix}{field.name}.")
 
 
 def _kind_of(kind: pa.DataType) -> str:
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
-    texts: Iterable[Callable[[pa.DataType], bool]] = (
-        pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary,
-    )  # fmt: skip
-    if any(is_text(value) for is_text in texts):
+    if is_text(value):
         return TEXT
     return NUMBER if pa.types.is_integer(value) else str(kind)
 
 
-_LOOKS: dict[str, Callable[[InputFile], Peek | None]] = {
+_LOOKS: dict[str, Callable[[InputFile, str], Peek | None]] = {
     "jsonl": _look_at_lines,
     "csv": _look_at_header,
     "parquet": _look_at_schema,
 }
 
 
-def _first_piece(file: InputFile) -> bytes:
-    """Up to a megabyte of the decompressed file, ending at the end of a line or of the file where it can."""
-    pieces = itertools.islice(read_pieces(file), 2)
+def _first_piece(file: InputFile, encoding: str) -> bytes:
+    """About a megabyte of the decompressed file, in UTF-8, ending where a line or the file does if it can."""
+    pieces = itertools.islice(transcoded(read_pieces(file), encoding), 2)
     first = next(pieces, b"")
     is_whole = next(pieces, None) is None
     return first if is_whole else first[: first.rfind(b"\n") + 1]

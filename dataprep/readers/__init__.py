@@ -14,10 +14,10 @@ from dataprep.readers.records import BadRecord, Chunk, Damage, Reader, ReadOptio
 __all__ = ["READERS", "BadRecord", "Chunk", "Damage", "Extent", "InputFile", "ReadOptions", "Reader", "Split"]
 
 READERS: dict[str, Reader] = {
-    "jsonl": Reader("jsonl", jsonl.VERSION, jsonl.read, jsonl.cut),
+    "jsonl": Reader("jsonl", jsonl.VERSION, jsonl.read, jsonl.cut, is_text=True),
     "parquet": Reader("parquet", parquet.VERSION, parquet.read, parquet.cut),
-    "csv": Reader("csv", csv.VERSION, csv.read, csv.cut),
-    "text": Reader("text", text.VERSION, text.read, has_fields=False),
+    "csv": Reader("csv", csv.VERSION, csv.read, csv.cut, is_text=True),
+    "text": Reader("text", text.VERSION, text.read, has_fields=False, is_text=True),
     "metadata": Reader("metadata", metadata.VERSION, metadata.read, has_fields=False),
     "docstrings": Reader(
         "docstrings", docstrings.VERSION, docstrings.read, depends=docstrings.depends, has_fields=False

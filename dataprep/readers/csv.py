@@ -1,7 +1,8 @@
 """CSV as RFC 4180 has it: a header, commas, quoted fields that may hold newlines and doubled quotes.
 
 The columns are found by name in the header. A row with too many or too few fields or wrong quoting is bad
-(`malformed_row`), as is one that is not UTF-8 in any field (`invalid_utf8`) or whose text is longer than
+(`malformed_row`), as is one that is not UTF-8 in any field (`invalid_utf8`; where the recipe names another
+encoding, `invalid_encoding`) or whose text is longer than
 `max_document_bytes` (`too_long`, without being held). Empty text and empty ids are values, not nulls; blank
 lines are no rows. A byte order mark is dropped; UTF-16 and a header that cannot be parsed are Damage; a file
 without a wanted column is the user's to mend (UserError). "\\r" alone ends no row.
@@ -18,9 +19,18 @@ from dataclasses import dataclass
 
 from dataprep.readers.decompress import UTF8_MARK, UTF16_REFUSAL, DamagedFile, is_utf16
 from dataprep.readers.extents import Cut, Extent, Split, whole_file
+from dataprep.readers.fields import Field, template_of, wanted
 from dataprep.readers.lines import LongLine, read_lines
 from dataprep.readers.listing import InputFile
-from dataprep.readers.records import BadDocument, BadRecord, Chunk, ChunkBuilder, Damage, ReadOptions
+from dataprep.readers.records import (
+    BadDocument,
+    BadRecord,
+    Chunk,
+    ChunkBuilder,
+    Damage,
+    ReadOptions,
+    in_encoding,
+)
 from manifests.errors import UserError
 
 VERSION = 1
@@ -29,19 +39,20 @@ Fields = list[str]
 
 def read(split: Split, options: ReadOptions) -> Iterator[Chunk]:
     """The rows of all extents in order."""
-    builder = ChunkBuilder()
+    builder = ChunkBuilder(options)
     for index, extent in enumerate(split.extents):
         num_rows = 0
         try:
-            lines = _Lines(extent, options.max_document_bytes)
+            lines = _Lines(extent, options)
             columns = _columns(lines, extent.file, options)
             for line, fields in _rows(lines, options.max_document_bytes):
                 try:
-                    text, own_id = _pick(fields, columns, options.max_document_bytes)
+                    text, own_id, carried = _pick(fields, columns, options.max_document_bytes)
                 except BadDocument as error:
-                    builder.refuse(BadRecord(index, num_rows, line, error.reason, error.detail))
+                    bad = in_encoding(error, options.encoding)
+                    builder.refuse(BadRecord(index, num_rows, line, bad.reason, bad.detail))
                 else:
-                    builder.add_one(index, text, own_id, num_rows)
+                    builder.add_one(index, text, own_id, num_rows, carried)
                 num_rows += 1
                 if builder.is_full:
                     yield builder.take()
@@ -57,33 +68,48 @@ def cut(file: InputFile, options: ReadOptions, split_bytes: int) -> list[Cut]:
     starts."""
     whole = whole_file(file)
     with contextlib.suppress(DamagedFile):  # `read` reports it
-        _columns(_Lines(whole.extent, options.max_document_bytes), file, options)
+        _columns(_Lines(whole.extent, options), file, options)
     return [whole]
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
+    """How many columns there are, and which of them are wanted.
+
+    text  of a document: literal text and columns, in order
+    """
+
     count: int
-    text: int
+    text: tuple[str | int, ...]
     id: int | None
+    carry: tuple[int, ...]
 
 
 def _columns(lines: _Lines, file: InputFile, options: ReadOptions) -> _Columns:
     """Where the header says that the wanted fields are. An empty file has no rows, so any columns."""
     header = next((fields for _, fields in _rows(lines, options.max_document_bytes)), None)
     if header is None:
-        return _Columns(0, 0, None)
+        return _Columns(0, (), None, ())
     if isinstance(header, BadDocument):
         raise DamagedFile("bad_header", header.detail, file.size_bytes)
     if not _is_utf8(header):
-        raise DamagedFile("bad_header", "bytes that are not UTF-8", file.size_bytes)
-    for name, wanted in ((options.text, "text"), (options.id, "id")):
-        if name is not None and header.count(name) != 1:
-            how_many = "no" if name not in header else "more than one"
-            hint = f"say {wanted}: with one of its columns: {', '.join(header)}"
-            raise UserError(f"{how_many} column {name!r}", where=file.path, hint=hint)
+        raise DamagedFile("bad_header", f"bytes that are not {options.encoding}", file.size_bytes)
+    for each in wanted(options):
+        count = header.count(each.path)
+        if count > 1 or (count == 0 and not each.optional):
+            hint = f"say {each.key}: with one of its columns: {', '.join(header)}"
+            how_many = "more than one" if count else "no"
+            raise UserError(f"{how_many} column {each.path!r}", where=file.path, hint=hint)
+    text = [_place(part, header) for part in template_of(options.text)]
     own_id = None if options.id is None else header.index(options.id)
-    return _Columns(len(header), header.index(options.text), own_id)
+    return _Columns(len(header), tuple(text), own_id, tuple(map(header.index, options.carry)))
+
+
+def _place(part: str | Field, header: Fields) -> str | int:
+    """Literal text as it is, of a field its column; an optional one that is not there is empty text."""
+    if isinstance(part, str):
+        return part
+    return header.index(part.path) if part.path in header else ""
 
 
 def _rows(lines: _Lines, max_bytes: int) -> Iterator[tuple[int, Fields | BadDocument]]:
@@ -109,18 +135,21 @@ def _rows(lines: _Lines, max_bytes: int) -> Iterator[tuple[int, Fields | BadDocu
                 yield line, fields
 
 
-def _pick(fields: Fields | BadDocument, columns: _Columns, max_bytes: int) -> tuple[str, str | None]:
-    """Text and id of a row."""
+def _pick(
+    fields: Fields | BadDocument, columns: _Columns, max_bytes: int
+) -> tuple[str, str | None, list[str]]:
+    """Text, id and carried fields of a row."""
     if isinstance(fields, BadDocument):
         raise fields
     if len(fields) != columns.count:
         raise BadDocument("malformed_row", f"{len(fields)} fields where the header has {columns.count}")
     if not _is_utf8(fields):
         raise BadDocument("invalid_utf8", "bytes that are not UTF-8")
-    text = fields[columns.text]
+    text = "".join([part if isinstance(part, str) else fields[part] for part in columns.text])
     if len(text.encode()) > max_bytes:
         raise BadDocument("too_long", f"more than {max_bytes} bytes")
-    return text, None if columns.id is None else fields[columns.id]
+    own_id = None if columns.id is None else fields[columns.id]
+    return text, own_id, [fields[at] for at in columns.carry]
 
 
 def _is_utf8(fields: Fields) -> bool:
@@ -139,9 +168,9 @@ class _Lines:
     BadDocument in its place; reading may go on after it.
     """
 
-    def __init__(self, extent: Extent, max_bytes: int) -> None:
+    def __init__(self, extent: Extent, options: ReadOptions) -> None:
         self.number = 0
-        self._blocks = read_lines(extent, max_bytes)
+        self._blocks = read_lines(extent, options.max_document_bytes, encoding=options.encoding)
         self._lines: list[str] = []
         self._next = 0
 

@@ -41,7 +41,7 @@ _UNSUPPORTED = {
 
 
 UTF8_MARK = b"\xef\xbb\xbf"
-UTF16_REFUSAL = "a byte order mark of UTF-16 or UTF-32; convert the file to UTF-8"
+UTF16_REFUSAL = "a byte order mark of UTF-16 or UTF-32; say encoding: utf-16, or convert the file to UTF-8"
 
 
 class DamagedFile(Exception):

@@ -1,14 +1,16 @@
 """Lines of JSON to the wanted fields as they stand in the file, neither unescaped nor looked at.
 
 Two routes with the same result. `parse_together` takes a block of lines in one call, when that is provably
-the same as one line at a time; `parse_line` takes one line and says what is wrong with it. What a field must
-be is for `dataprep.readers.jsonl`.
+the same as one line at a time; `parse_line` takes one line and says what is wrong with it. Both give rows,
+whose fields `Layout.columns` takes out. What a field must be is for `dataprep.readers.jsonl`.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, NoReturn
 
 import msgspec
@@ -16,39 +18,84 @@ import numpy as np
 import pyarrow as pa
 
 from dataprep.kernels.framing import nesting_depth
-from dataprep.readers.records import BadDocument, ReadOptions
+from dataprep.readers.records import BadDocument
+from manifests.errors import UserError
 
 MAX_DEPTH = 200
-Row = Any  # with .text and .id, both msgspec.Raw: slices of the line, "null" where the field is missing
-Decoder = msgspec.json.Decoder[Row]
+Row = Any
+"""One line: the values of the keys that a layout wants, each a msgspec.Raw, a slice of the line."""
+
+_MISSING = msgspec.Raw(b"null")
+"""This very object stands where a line has no such key; a null that is written is another one."""
 
 _LONE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_NO_KEY = re.compile(r'[\x00-\x1f"\\]')
 
 
-def make_decoder(options: ReadOptions) -> Decoder:
-    """Decodes a line to just the fields that the recipe names; all else in it is checked and skipped."""
-    missing = msgspec.Raw(b"null")
-    fields: list[tuple[str, Any, Any]] = [("text", msgspec.Raw, missing)]
-    rename = {"text": options.text}
-    if options.id is not None:
-        fields.append(("id", msgspec.Raw, missing))
-        rename["id"] = options.id
-    # gc=False: these objects are in no cycles, and tracking millions costs more than making them
-    return msgspec.json.Decoder(msgspec.defstruct("Row", fields, rename=rename, gc=False))
+class Layout:
+    """The wanted fields of a line, by path (see `dataprep.readers.fields`), and the decoder that takes a line
+    apart into rows of them; all else in a line is checked and skipped."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = tuple(dict.fromkeys(paths))
+        inside: dict[str, list[str]] = {}  # key -> paths below it
+        for path in self.paths:
+            key, dot, rest = path.partition(".")
+            if dot:
+                inside.setdefault(key, []).append(rest)
+        keys = tuple(dict.fromkeys([*self.paths, *inside]))
+        names = {key: f"f{number}" for number, key in enumerate(keys)}
+        # gc=False: these objects are in no cycles, and tracking millions costs more than making them
+        row = msgspec.defstruct(
+            "Row",
+            [(name, msgspec.Raw, _MISSING) for name in names.values()],
+            rename={name: key for key, name in names.items()},
+            gc=False,
+        )
+        self.decoder = msgspec.json.Decoder(row)
+        self._get = {key: attrgetter(name) for key, name in names.items()}
+        self._inside = {key: Layout(rests) for key, rests in inside.items()}
+
+    def columns(self, rows: Sequence[Row]) -> dict[str, list[msgspec.Raw]]:
+        """Path -> its values [n] as JSON, "null" where there are none."""
+        found = {path: list(map(self._get[path], rows)) for path in self.paths}
+        for key, layout in self._inside.items():
+            objects = list(map(self._get[key], rows))
+            chosen = [at for at, value in enumerate(objects) if memoryview(value)[0] == 0x7B]
+            # A line holds no raw newline, so an object in it is a line of its own; it has been parsed before.
+            inner = layout.decoder.decode_lines(b"\n".join([objects[at] for at in chosen]))
+            for rest, values in layout.columns(inner).items():
+                column = found[f"{key}.{rest}"]
+                for at, value in zip(chosen, values, strict=True):
+                    if column[at] is _MISSING:
+                        column[at] = value
+        return found
 
 
-def parse_together(data: memoryview, num_records: int, decoder: Decoder) -> list[Row] | None:
+def check_keys(paths: Iterable[str]) -> None:
+    """Raise UserError for a path that the parser cannot look for."""
+    for path in paths:
+        if _NO_KEY.search(path):
+            hint = "rename the key in the files"
+            raise UserError(
+                f"no key of JSON lines can be {path!r} here: a quote, a backslash or a control "
+                "character is in it",
+                hint=hint,
+            )
+
+
+def parse_together(data: memoryview, num_records: int, layout: Layout) -> list[Row] | None:
     """Rows of a block whose lines `strip_lines` calls plain; None where they must be looked at apart."""
     if not _is_utf8(data):  # the parser does not check strings that it skips
         return None
     try:
-        rows = decoder.decode_lines(data)
+        rows = layout.decoder.decode_lines(data)
     except msgspec.DecodeError:
         return None
     return rows if len(rows) == num_records else None
 
 
-def parse_line(line: bytes, decoder: Decoder) -> Row | BadDocument:
+def parse_line(line: bytes, layout: Layout) -> Row | BadDocument:
     """The row of one line, without white space around it; or why there is none."""
     try:
         line.decode()
@@ -60,7 +107,7 @@ def parse_line(line: bytes, decoder: Decoder) -> Row | BadDocument:
             return BadDocument("too_deep", f"nested {depth} deep; the limit is {MAX_DEPTH}")
     try:
         try:
-            return decoder.decode(line)
+            return layout.decoder.decode(line)
         except msgspec.ValidationError as error:  # not an object; is it JSON at all?
             msgspec.json.decode(line, type=msgspec.Raw)
             return BadDocument("not_object", str(error))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dataprep.readers.decompress import PIECE_BYTES, DamagedFile, read_pieces, read_range
+from dataprep.readers.encodings import UTF8, transcoded
 from dataprep.readers.extents import Extent
 
 BLOCK_BYTES = 4 << 20  # measured: smaller ones read slower, larger ones no faster
@@ -34,17 +35,21 @@ class LongLine:
 
 
 def read_lines(
-    extent: Extent, max_line_bytes: int, block_bytes: int = BLOCK_BYTES
+    extent: Extent, max_line_bytes: int, block_bytes: int = BLOCK_BYTES, encoding: str = UTF8
 ) -> Iterator[LineBlock | LongLine]:
     """The lines that start in an extent, in order. Raises DamagedFile after the last whole line before
     damage.
 
     Lines up to `max_line_bytes` (newline excluded) surely come in blocks; of longer ones those that do not
     fit a block come as LongLine, so that no more than about `max_line_bytes` + PIECE_BYTES is ever held.
+
+    In another encoding lines are framed after decoding, and offsets are those in UTF-8; an extent must be a
+    whole file then.
     """
     file = extent.file
     if extent.is_whole:
-        return frame(read_pieces(file), (), 0, max_line_bytes, block_bytes)
+        return frame(transcoded(read_pieces(file), encoding), (), 0, max_line_bytes, block_bytes)
+    assert encoding == UTF8
     if extent.start >= extent.end:
         return iter(())
     # Two stretches: a newline before the range's last byte starts a line of the range; from that byte on, the

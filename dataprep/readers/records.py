@@ -6,8 +6,10 @@ listed in `dataprep.readers.READERS`; splits come from `dataprep.readers.splits`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,7 @@ import pyarrow as pa
 
 from dataprep.columns import Texts, concat, texts_to_arrow
 from dataprep.kernels.texts import Offsets
+from dataprep.readers.encodings import UTF8, character_set
 from dataprep.readers.extents import Cut, Split, whole_file
 from dataprep.readers.listing import InputFile
 
@@ -31,25 +34,53 @@ RECORD_SCHEMA = pa.schema(
         pa.field("position", pa.int64(), nullable=False),  # byte offset when decompressed, or row of the file
     ]
 )
+FIELD = "field:"
+"""Before the name of a carried field, where records have a column of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """What a recipe says of a source's records.
 
-    text, id            names of the fields (columns) of a document's text and own id; None: it has no id
+    text, id            the fields (columns) of a document's text and own id; None: it has no id
     max_document_bytes  a longer record is refused (`too_long`) without being held in memory
-    encoding            only "utf-8" for now
+    encoding            character set of the files, of formats that do not settle it themselves
+    carry               fields whose values come along with each document, for steps that look at them
+    sample              share of the documents that stages see; the readers give all of them
+
+    What may stand for a field is in `dataprep.readers.fields`; `text` may be a template over several.
     """
 
     text: str = "text"
     id: str | None = None
     max_document_bytes: int = MAX_DOCUMENT_BYTES
     encoding: str = "utf-8"
+    carry: tuple[str, ...] = ()
+    sample: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.encoding != "utf-8":
-            raise ValueError(f"encoding {self.encoding!r} is not supported; the list is: utf-8")
+        object.__setattr__(self, "carry", tuple(self.carry))  # a list where the options come from JSON
+        object.__setattr__(self, "encoding", character_set(self.encoding))
+
+    def components(self) -> dict[str, Any]:
+        """What of the options decides which records there are and what texts and ids they have.
+
+        Carried fields decide nothing: a step that looks at some names them in its own components. Other
+        encodings than UTF-8 are tables of the running Python.
+        """
+        components = {name: value for name, value in asdict(self).items() if name != "carry"}
+        if self.encoding != UTF8:
+            components["codecs"] = f"python {sys.version_info.major}.{sys.version_info.minor}"
+        return components
+
+
+def record_schema(options: ReadOptions) -> pa.Schema:
+    """RECORD_SCHEMA and a column for each carried field, in the order of `carry`.
+
+    A JSON string as it is, any other value as compact JSON text; null where there is none.
+    """
+    carried = [pa.field(FIELD + name, pa.string()) for name in options.carry]
+    return pa.schema([*RECORD_SCHEMA, *carried])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +123,30 @@ class BadDocument(Exception):
         self.detail = detail[:200]  # a parser may quote what it saw
 
 
+def in_encoding(bad: BadDocument, encoding: str) -> BadDocument:
+    """What is wrong with a record, in terms of the encoding that its file was said to have."""
+    if encoding == UTF8 or bad.reason != "invalid_utf8":
+        return bad
+    return BadDocument("invalid_encoding", f"bytes that are not {encoding}; as UTF-8: {bad.detail}")
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some records (RECORD_SCHEMA) of a split in reading order, and what went wrong on the way to them."""
+    """Some records (`record_schema`) of a split in reading order, and what went wrong on the way to them."""
 
     records: pa.RecordBatch
     bad: tuple[BadRecord, ...] = ()
     damage: tuple[Damage, ...] = ()
+
+
+def empty_chunk(options: ReadOptions) -> Chunk:
+    """No records, with the columns that records have."""
+    return Chunk(pa.RecordBatch.from_pylist([], schema=record_schema(options)))
+
+
+def fields_of(chunk: Chunk, options: ReadOptions) -> dict[str, pa.StringArray]:
+    """Carried field -> its values [n]."""
+    return {name: chunk.records.column(FIELD + name) for name in options.carry}
 
 
 def cut_nowhere(file: InputFile, options: ReadOptions, split_bytes: int) -> list[Cut]:
@@ -114,6 +162,7 @@ class Reader:
     cut   (file, options, split_bytes) -> the extents of one file in order; UserError where the options name a
           field that the file can be seen to lack
     has_fields  records have named fields; if not, a document is a file and its id the file's name
+    is_text     files are text in an encoding that the recipe may name
     """
 
     name: str
@@ -122,37 +171,59 @@ class Reader:
     cut: Callable[[InputFile, ReadOptions, int], list[Cut]] = cut_nowhere
     depends: Callable[[], Mapping[str, str]] = dict
     has_fields: bool = True
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Good records [n] of one extent."""
+
+    texts: Texts
+    ids: pa.Array
+    extents: npt.NDArray[np.int32]
+    positions: Offsets
+    carried: Sequence[pa.Array]
 
 
 class ChunkBuilder:
     """Collects what a reader finds and hands it out as chunks of about CHUNK_TEXT_BYTES."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: ReadOptions) -> None:
+        self._schema = record_schema(options)
+        self._num_carried = len(options.carry)
         self._clear()
 
     def _clear(self) -> None:
-        self._parts: list[tuple[Texts, pa.Array, npt.NDArray[np.int32], Offsets]] = []
-        self._single: list[tuple[bytes, str | None, int, int]] = []
+        self._parts: list[_Part] = []
+        self._single: list[tuple[bytes, str | None, int, int, Sequence[str | None]]] = []
         self._bad: list[BadRecord] = []
         self._damage: list[Damage] = []
         self._weight = 0
 
     def add(
-        self, extent: int, texts: Texts, ids: pa.Array | None, positions: Offsets, weight_bytes: int
+        self,
+        extent: int,
+        texts: Texts,
+        ids: pa.Array | None,
+        positions: Offsets,
+        weight_bytes: int,
+        carried: Sequence[pa.Array] = (),
     ) -> None:
-        """Good records [n] of one extent, for which `weight_bytes` were read; None for `ids` means all
-        null."""
+        """Good records [n] of one extent, for which `weight_bytes` were read; None for `ids` means all null.
+        `carried`: one string array [n] a carried field, in their order."""
         if len(texts) == 0:
             return
         self._seal()
         ids = pa.nulls(len(texts), pa.string()) if ids is None else ids
-        self._parts.append((texts, ids, np.full(len(texts), extent, dtype=np.int32), positions))
+        self._parts.append(_Part(texts, ids, np.full(len(texts), extent, dtype=np.int32), positions, carried))
         self._weight += weight_bytes
 
-    def add_one(self, extent: int, text: str, own_id: str | None, position: int) -> None:
+    def add_one(
+        self, extent: int, text: str, own_id: str | None, position: int, carried: Sequence[str | None] = ()
+    ) -> None:
         """One good record; the text must encode to UTF-8."""
-        self._single.append((text.encode(), own_id, extent, position))
-        self._weight += len(text) + RECORD_WEIGHT
+        self._single.append((text.encode(), own_id, extent, position, carried))
+        self._weight += len(text) + RECORD_WEIGHT + sum(len(value) for value in carried if value)
 
     def refuse(self, bad: BadRecord) -> None:
         self._bad.append(bad)
@@ -172,26 +243,37 @@ class ChunkBuilder:
     def take(self) -> Chunk:
         """What was collected, as one chunk; the builder is empty afterwards."""
         self._seal()
-        if len(self._parts) == 1:
-            texts, ids, extents, positions = self._parts[0]  # nothing is copied
-        else:
-            texts = concat([part[0] for part in self._parts])
-            ids = pa.concat_arrays([pa.nulls(0, pa.string()), *(part[1] for part in self._parts)])
-            extents = np.concatenate([np.zeros(0, dtype=np.int32), *(part[2] for part in self._parts)])
-            positions = np.concatenate([np.zeros(0, dtype=np.int64), *(part[3] for part in self._parts)])
-        columns = [ids, texts_to_arrow(texts), pa.array(extents), pa.array(positions)]
-        records = pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
+        part = self._parts[0] if len(self._parts) == 1 else self._joined()  # of one, nothing is copied
+        columns = [part.ids, texts_to_arrow(part.texts), pa.array(part.extents), pa.array(part.positions)]
+        records = pa.RecordBatch.from_arrays([*columns, *part.carried], schema=self._schema)
         chunk = Chunk(records, tuple(self._bad), tuple(self._damage))
         self._clear()
         return chunk
 
+    def _joined(self) -> _Part:
+        parts, none = self._parts, pa.nulls(0, pa.string())
+        return _Part(
+            concat([part.texts for part in parts]),
+            pa.concat_arrays([none, *(part.ids for part in parts)]),
+            np.concatenate([np.zeros(0, dtype=np.int32), *(part.extents for part in parts)]),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(part.positions for part in parts)]),
+            [
+                pa.concat_arrays([none, *(part.carried[at] for part in parts)])
+                for at in range(self._num_carried)
+            ],
+        )
+
     def _seal(self) -> None:
         """Make a part of the records that came one by one."""
         if self._single:
-            texts, ids, extents, positions = zip(*self._single, strict=True)
-            extent_column = np.array(extents, dtype=np.int32)
-            position_column = np.array(positions, dtype=np.int64)
+            texts, ids, extents, positions, carried = zip(*self._single, strict=True)
             self._parts.append(
-                (Texts.from_bytes(texts), pa.array(ids, pa.string()), extent_column, position_column)
+                _Part(
+                    Texts.from_bytes(texts),
+                    pa.array(ids, pa.string()),
+                    np.array(extents, dtype=np.int32),
+                    np.array(positions, dtype=np.int64),
+                    [pa.array(values, pa.string()) for values in zip(*carried, strict=True)],
+                )
             )
             self._single = []

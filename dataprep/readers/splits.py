@@ -18,6 +18,7 @@ import xxhash
 
 from dataprep.readers import READERS
 from dataprep.readers.decompress import read_range
+from dataprep.readers.encodings import UTF8
 from dataprep.readers.extents import Cut, Extent, Split
 from dataprep.readers.listing import InputFile
 from dataprep.readers.parquet import stored_ranges
@@ -66,6 +67,7 @@ def make_splits(
     splits = []
     for file in sorted(files, key=lambda each: each.name):
         chosen = _resolve(format, file)
+        _check_options(chosen, file, options)
         try:
             cuts = READERS[chosen].cut(file, options, split_bytes)
         except OSError as error:
@@ -89,6 +91,18 @@ def _resolve(format: str, file: InputFile) -> str:
     if format not in READERS:
         raise UserError(f"no format {format!r}{did_you_mean(format, ['auto', *READERS])}")
     return format
+
+
+def _check_options(format: str, file: InputFile, options: ReadOptions) -> None:
+    """Raise UserError for an option that means nothing in a format."""
+    reader = READERS[format]
+    hint = "leave {}: out, or give these files an input of their own"
+    if options.carry and not reader.has_fields:
+        message = f"format {format} has no field {options.carry[0]!r}"
+        raise UserError(message, where=file.path, hint=hint.format("carry"))
+    if options.encoding != UTF8 and not reader.is_text:
+        message = f"format {format} settles its encoding itself; {options.encoding} was asked for"
+        raise UserError(message, where=file.path, hint=hint.format("encoding"))
 
 
 def _group(cuts: Iterable[Cut], split_bytes: int) -> Iterator[tuple[Extent, ...]]:

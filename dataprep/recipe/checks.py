@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from dataprep.recipe.step_entry import StepEntry, step_entry
-from dataprep.steps import STEPS
-from dataprep.steps.base import Decision
+from dataprep.steps import step_of
+from dataprep.steps.base import Decision, needed_fields
 from manifests.problems import Problem
 from manifests.wording import did_you_mean
 
-OF_AN_INPUT = ("path", "format", "text", "id", "exclude")
+OF_AN_INPUT = ("path", "format", "text", "id", "carry", "encoding", "exclude")
 
 
 def cross_checks(data: Any) -> list[Problem]:
@@ -29,6 +29,8 @@ def cross_checks(data: Any) -> list[Problem]:
         *_inputs_are_given_once(data),
         *_steps_name_sources(data),
         *_steps_repeat_for_a_reason(data),
+        *_steps_have_their_fields(data),
+        *_routes_lead_somewhere(data),
         *_tokenizer_has_one_origin(data),
         *_folders_are_apart(data),
     ]
@@ -91,7 +93,7 @@ def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
         for before, other in seen:
             if other.name != name:
                 continue
-            if isinstance(STEPS[name], Decision):
+            if isinstance(step_of(name), Decision):
                 message = f"{name} is already step {before}; a step that looks at all documents comes once"
                 yield Problem(at, message, about_key=True)
                 break
@@ -102,6 +104,69 @@ def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
                 yield Problem(at, message, about_key=True)
                 break
         seen.append((index, entry))
+
+
+def _steps_have_their_fields(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """What a step needs is carried by every input of the sources that it runs on."""
+    for index, name, options in _steps(data):
+        try:
+            entry = step_entry({name: dict(options)})
+        except ValidationError:
+            continue
+        needed = needed_fields(step_of(name), entry.parameters, ())
+        for source, settings in _mapping(data.get("sources")).items():
+            if not _runs_on(options, source):
+                continue
+            lacks = [field for field in needed if not _is_carried(field, settings)]
+            if lacks:
+                fields = ", ".join(lacks)
+                message = f"needs what source {source} does not carry; say carry: [{fields}] there"
+                yield Problem(("steps", index, name), f"{message}, or keep the step off it with except")
+
+
+def _is_carried(field: str, source: Any) -> bool:
+    """Whether every input of a source carries a field. What is not well-formed does."""
+    inputs = _mapping(source).get("inputs")
+    carried = [_mapping(each).get("carry") for each in (inputs if isinstance(inputs, list) else [source])]
+    return all(field in (carry or ()) for carry in carried if carry is None or isinstance(carry, list))
+
+
+def _routes_lead_somewhere(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """`route:` names a step that measures on its source, and sources that there are not yet."""
+    sources = _mapping(data.get("sources"))
+    counts: dict[str, int] = {}
+    steps: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for _, name, options in _steps(data):
+        counts[name] = counts.get(name, 0) + 1
+        steps[name if counts[name] == 1 else f"{name}#{counts[name]}"] = name, options
+    made: dict[str, str] = {}
+    for source, settings in sources.items():
+        route = _mapping(_mapping(settings).get("route"))
+        at = ("sources", source, "route")
+        by = route.get("by")
+        if isinstance(by, str):
+            label, _, signal = by.rpartition(".")
+            step, options = steps.get(label, ("", {}))
+            if not label or not signal:
+                yield Problem((*at, "by"), 'expected "step.signal", such as language.label')
+            elif not step:
+                yield Problem((*at, "by"), f'no step "{label}"{did_you_mean(label, list(steps))}')
+            elif not _runs_on(options, source):
+                yield Problem((*at, "by"), f"{label} does not run on {source}")
+        for name in _mapping(route.get("to")):
+            if name in sources:
+                yield Problem((*at, "to", name), f'"{name}" is a source already', about_key=True)
+            elif name in made:
+                message = f'"{name}" is already made of {made[name]}; a source is made of one'
+                yield Problem((*at, "to", name), message, about_key=True)
+            made[name] = source
+
+
+def _runs_on(options: Mapping[str, Any], source: str) -> bool:
+    only, excepted = options.get("only"), options.get("except")
+    if isinstance(only, list):
+        return source in only
+    return not isinstance(excepted, list) or source not in excepted
 
 
 def _tokenizer_has_one_origin(data: Mapping[str, Any]) -> Iterator[Problem]:

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from dataprep.readers.encodings import character_set
+from dataprep.readers.fields import template_of
 from manifests.fields import NAME_PATTERN, VERSION_PATTERN
 from manifests.wording import describe
 
@@ -43,8 +45,25 @@ def _without_nul(value: str) -> str:
     return value
 
 
+def _template(value: str) -> str:
+    template_of(value)  # raises
+    return value
+
+
+def _each_once(value: tuple[str, ...]) -> tuple[str, ...]:
+    twice = next((name for at, name in enumerate(value) if name in value[:at]), None)
+    if twice is not None:
+        raise ValueError(f'"{twice}" is listed twice')
+    return value
+
+
 Text = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
 Name = Annotated[str, AfterValidator(_name)]
 Version = Annotated[str, BeforeValidator(_version)]
 Paths = Annotated[tuple[Text, ...], BeforeValidator(_one_or_many), Field(min_length=1)]
 """One path or pattern, or a list of them."""
+TextField = Annotated[Text, AfterValidator(_template)]
+"""A field that holds text, or a template over several."""
+FieldList = Annotated[tuple[Text, ...], AfterValidator(_each_once)]
+Encoding = Annotated[str, AfterValidator(character_set)]
+"""A character set, under its one name."""

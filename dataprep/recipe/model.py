@@ -18,47 +18,77 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, PrivateAttr
 
+from dataprep.readers.records import ReadOptions
 from dataprep.recipe.checks import cross_checks
-from dataprep.recipe.fields import Name, Paths, Text, Version
+from dataprep.recipe.fields import Encoding, FieldList, Name, Paths, Text, TextField, Version
 from dataprep.recipe.step_entry import StepEntry, step_entry
-from dataprep.steps import STEPS
+from dataprep.steps import step_of
 from manifests.errors import UserError
 from manifests.fields import Record
 from manifests.fingerprint import digest_value
 from manifests.problems import Problem
 from manifests.strict import Places, parse_plain, read
-from manifests.units import Count, Size
+from manifests.units import Count, Share, Size
 
 __all__ = ["Input", "Recipe", "Source", "StepEntry", "Tokenizer", "load_recipe", "recipe_of"]
 
 Format = Literal["auto", "jsonl", "parquet", "csv", "text", "metadata", "docstrings"]
-Share = Annotated[float, Field(ge=0, le=1)]
+Budget = Annotated[float, Field(ge=0, le=1)]
 
 PROBE_BYTES = 1_000_000
 """Text that is sampled when the tokenizer is read from a file: enough to compare engines on."""
 
 
 class Input(Record):
-    """Files of one format. `path` holds patterns; `text` and `id` name fields of the records."""
+    """Files of one format. `path` holds patterns; `text`, `id` and `carry` name fields of the records."""
 
     path: Paths
     format: Format = "auto"
-    text: Text = "text"
+    text: TextField = "text"
     id: Text | None = None
+    carry: FieldList = ()
+    encoding: Encoding = "utf-8"
     exclude: tuple[Text, ...] = ()
 
 
+class Bin(Record):
+    """Values of a numeric signal: `from` <= value < `below`; null is no limit."""
+
+    from_: float | None = Field(default=None, alias="from")
+    below: float | None = None
+
+
+class Route(Record):
+    """Makes several sources of the corpus of one: by the signal `by` ("step.signal") a document goes to the
+    first of `to` whose labels or bin its value is in; the `rest` stays under the source's own name, or is
+    dropped."""
+
+    by: Text
+    to: Annotated[dict[Name, Bin | tuple[Text, ...]], Field(min_length=1)]
+    rest: Literal["keep", "drop"] = "keep"
+
+
 class Source(Record):
-    """A named set of inputs: one, written in place, or several under `inputs:`. Read them from `inputs`."""
+    """A named set of inputs: one, written in place, or several under `inputs:`. Read them from `inputs`.
+
+    sample      share of the documents that is looked at, chosen by a hash of the text as read
+    max_bytes   of text as read; whole documents are left out
+    max_tokens  of what is packed; whole documents are left out
+    """
 
     path: Paths | None = None
     format: Format | None = None
-    text: Text | None = None
+    text: TextField | None = None
     id: Text | None = None
+    carry: FieldList | None = None
+    encoding: Encoding | None = None
     exclude: tuple[Text, ...] | None = None
     listed: Annotated[tuple[Input, ...], Field(min_length=1)] | None = Field(default=None, alias="inputs")
     license: Text | None = None
+    sample: Share = 1.0
     max_bytes: Annotated[Size, Field(ge=1)] | None = None
+    max_tokens: Annotated[Count, Field(ge=1)] | None = None
+    route: Route | None = None
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -110,9 +140,9 @@ class Shards(Record):
 class FailureBudget(Record):
     """What may be unreadable, of each source: max(share, floor) of records, and of files."""
 
-    records: Share = 0.001
+    records: Budget = 0.001
     record_floor: Annotated[int, Field(ge=0)] = 10
-    files: Share = 0.001
+    files: Budget = 0.001
     file_floor: Annotated[int, Field(ge=0)] = 1
 
 
@@ -141,8 +171,40 @@ class Recipe(Record):
         return self.work if self.work is not None else f"{self.output.rstrip('/')}.work"
 
     @property
+    def outputs(self) -> dict[str, str]:
+        """Source of the corpus -> source of the recipe that it is made of, in order."""
+        made: dict[str, str] = {}
+        for name, source in self.sources.items():
+            if source.route is not None:
+                made |= dict.fromkeys(source.route.to, name)
+            if source.route is None or source.route.rest == "keep":
+                made[name] = name
+        return made
+
+    @property
     def append_eos(self) -> bool:
         return self.tokenizer.append_eos
+
+    def sampled(self, share: float) -> Recipe:
+        """For a quick look: a share of every source, written to `<output>.sample`, so that a look never
+        replaces a corpus. The work folder is the same."""
+        sources = {
+            name: source.model_copy(update={"sample": source.sample * share})
+            for name, source in self.sources.items()
+        }
+        output = f"{self.output.rstrip('/')}.sample"
+        return self.model_copy(update={"sources": sources, "output": output, "work": self.work_folder})
+
+    def read_options(self, source: Source, each: Input) -> ReadOptions:
+        """What the readers are told of one input of a source."""
+        return ReadOptions(
+            text=each.text,
+            id=each.id,
+            carry=each.carry,
+            encoding=each.encoding,
+            sample=source.sample,
+            max_document_bytes=self.max_document_bytes,
+        )
 
     def place(self, *loc: str | int) -> str | None:
         """`recipe.yaml:12` of a field, for errors that show only later; None if no file holds it."""
@@ -163,7 +225,12 @@ class Recipe(Record):
             name: {
                 "inputs": [each.model_dump(mode="json") for each in source.inputs],
                 "license": source.license,
+                "sample": source.sample,
                 "max_bytes": source.max_bytes,
+                "max_tokens": source.max_tokens,
+                "route": None
+                if source.route is None
+                else source.route.model_dump(mode="json", by_alias=True),
             }
             for name, source in self.sources.items()
         }
@@ -175,7 +242,7 @@ class Recipe(Record):
             "source_order": list(self.sources),
             "sources": sources,
             "steps": [{each.name: each.options()} for each in self.steps],
-            "step_versions": {each.name: STEPS[each.name].version for each in self.steps},
+            "step_versions": {each.name: step_of(each.name).version for each in self.steps},
             **self.model_dump(mode="json", include=set(rest)),
         }
 

@@ -14,13 +14,15 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, Field, ValidationError
 
 from dataprep.recipe.fields import Text
-from dataprep.steps import STEPS
+from dataprep.steps import STEPS, find_step
 from dataprep.steps.base import Params, Transform
 from manifests.fields import Record
 from manifests.problems import Problem, names_at, problems_of, refusal
 from manifests.wording import describe, did_you_mean
 
 M = TypeVar("M", bound=BaseModel)
+
+OWN_FORM = "a step of your own is named package.module:function, in letters, digits and _"
 
 MAX_REMOVED = 0.9
 """A step that drops a greater share of a source of 1,000 or more documents stops the run."""
@@ -63,15 +65,17 @@ def step_entry(value: Any) -> StepEntry:
     if not isinstance(value, Mapping) or len(value) != 1:
         raise refusal([Problem((), _not_one_step(value))])
     name, options = next(iter(value.items()))
-    if name not in STEPS:
-        raise refusal([Problem((name,), f"unknown step{did_you_mean(name, list(STEPS))}", about_key=True)])
+    step = find_step(name)
+    if step is None:
+        own = "." in name or ":" in name
+        message = OWN_FORM if own else f"unknown step{did_you_mean(name, list(STEPS))}"
+        raise refusal([Problem((name,), message, about_key=True)])
     if options is None:  # `- exact_dedup:`
         options = {}
     if not isinstance(options, Mapping):
         message = f"expected a mapping of parameters (for none, {{}}), found {describe(options)}"
         raise refusal([Problem((name,), message)])
 
-    step = STEPS[name]
     problems: list[Problem] = []
     of_scope, of_step = names_at(_Scope, ()), names_at(step.params, ())
     for key in options:

@@ -12,11 +12,12 @@ from itertools import islice
 from typing import Any
 
 from dataprep.plan import Plans
-from dataprep.report.funnel import check_funnel, funnel_of
+from dataprep.report.funnel import ENDS, check_funnel, funnel_of
 from dataprep.stages import decide, measure, tokenizer
 from manifests.manifest import Shard
 
 QUARANTINE_SHOWN = 100
+MAX_TOKENS = "max_tokens"
 
 
 def build_report(plans: Plans, shards: Sequence[Shard]) -> dict[str, Any]:
@@ -52,10 +53,38 @@ def _funnel(plans: Plans, shards: Sequence[Shard]) -> list[dict[str, Any]]:
     for shard in shards:
         tokens[shard.source, shard.subset] = tokens.get((shard.source, shard.subset), 0) + shard.tokens
     rows = []
-    for row in plans.entries[decide.STAGE][0].facts["funnel"]:
-        made = tokens.get((row["source"], row["stage"]), 0) if row["stage"] in ("train", "holdout") else None
+    for row in _capped(plans, shards):
+        made = tokens.get((row["source"], row["stage"]), 0) if row["stage"] in ENDS else None
         rows.append({**row, "tokens": made})
     return rows
+
+
+def _capped(plans: Plans, shards: Sequence[Shard]) -> list[dict[str, Any]]:
+    """The rows of DECIDE, with one more before the ends of a source that has `max_tokens`."""
+    rows = []
+    decided: list[dict[str, Any]] = plans.entries[decide.STAGE][0].facts["funnel"]
+    for row, after in zip(decided, [*decided[1:], {}], strict=True):
+        origin = plans.recipe.outputs.get(row["source"])
+        if origin is not None and plans.recipe.sources[origin].max_tokens is not None:
+            packed = _packed(shards, row["source"])
+            if row["stage"] == "holdout":
+                out = after["documents"] - packed["documents"]
+                gone = {MAX_TOKENS: out} if out else {}
+                left = {name: row[name] + packed[name] for name in packed}
+                rows.append({**row, **left, "stage": MAX_TOKENS, "dropped": gone, "joint": gone})
+            elif row["stage"] == "train":
+                row = {**row, **packed}
+        rows.append(row)
+    return rows
+
+
+def _packed(shards: Sequence[Shard], source: str) -> dict[str, int]:
+    """What the training shards of a source hold."""
+    mine = [shard for shard in shards if (shard.source, shard.subset) == (source, "train")]
+    return {
+        "documents": sum(shard.documents for shard in mine),
+        "text_bytes": sum(shard.text_bytes for shard in mine),
+    }
 
 
 def _quarantine(plans: Plans) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The rows of a report: how many documents, bytes and tokens of each source came through each stage.
 
-A row's documents are those of the row before it less what it dropped, except for `holdout` and `train`, the
-two parts of what was left; `check_funnel` holds a report to that. The counting is in `decide/verdicts.py`.
+A row's documents are those of the row before it less what it dropped or moved to another source, except for
+`holdout` and `train`, the two parts of what was left; `check_funnel` holds a report to that. The counting is
+in `decide/verdicts.py`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class FunnelRow:
     tokens    None where text has not become tokens yet
     dropped   reason -> documents, each under the first reason that applied
     joint     reason -> documents that it applied to, also beside others; empty when not counted
+    moved     source -> documents that go on as documents of it (`route:`)
     """
 
     source: str
@@ -31,6 +33,7 @@ class FunnelRow:
     tokens: int | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     joint: Mapping[str, int] = field(default_factory=dict)
+    moved: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,9 @@ def check_funnel(rows: Iterable[FunnelRow]) -> list[str]:
         for row in mine:
             if row.stage in ENDS:
                 continue
-            if left is not None and left - sum(row.dropped.values()) != row.documents:
-                faults.append(
-                    f"{source}, {row.stage}: {left:,} in, {sum(row.dropped.values()):,} dropped, "
-                    f"{row.documents:,} out"
-                )
+            gone = sum(row.dropped.values()) + sum(row.moved.values())
+            if left is not None and left - gone != row.documents:
+                faults.append(f"{source}, {row.stage}: {left:,} in, {gone:,} gone, {row.documents:,} out")
             left = row.documents
         ends = [row.documents for row in mine if row.stage in ENDS]
         if left is not None and ends and sum(ends) != left:

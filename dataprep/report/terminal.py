@@ -54,6 +54,8 @@ def print_funnel(rows: Sequence[FunnelRow], console: Console) -> None:
                 joint = f"{row.joint.get(reason, count):,}"
                 cells = [f"{-count:,}", *([joint] if has_joint else [])]
                 table.add_row(*(_styled(cell, "dim") for cell in (f"    {reason}", *cells)))
+            for other, count in row.moved.items():
+                table.add_row(_styled(f"    to {other}", "dim"), _styled(f"{-count:,}", "dim"))
         table.add_section()
     console.print(table)
 

@@ -1,15 +1,12 @@
-"""What the stages share: the description of a task, and reading a split through its transforms."""
+"""What the stages share: the description of a task, and reading the documents of a split."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dataprep.batch import Batch
-from dataprep.chain import Link
-from dataprep.columns import Texts, texts_from_arrow
-from dataprep.readers import READERS, Chunk, ReadOptions, Split
+from dataprep.readers import ReadOptions, Split
 from dataprep.readers.splits import identify
 from manifests.errors import UserError
 from manifests.fingerprint import digest_value
@@ -53,22 +50,6 @@ def digest_split(split: Split, digests: Sequence[str]) -> str:
 def identify_split(split: Split, known: Sequence[str | None]) -> list[str]:
     """The digest of every extent; only those that are not known are read."""
     return [digest or identify(extent) for extent, digest in zip(split.extents, known, strict=True)]
-
-
-def read_texts(
-    split: Split, options: ReadOptions, transforms: Sequence[Link]
-) -> Iterator[tuple[Chunk, Texts, Texts]]:
-    """Read a split; yield each chunk with its texts as read and as the transforms leave them."""
-    for chunk in READERS[split.format].read(split, options):
-        raw = texts_from_arrow(chunk.records.column("text"))
-        yield chunk, raw, apply_transforms(raw, transforms)
-
-
-def apply_transforms(texts: Texts, transforms: Sequence[Link]) -> Texts:
-    batch = Batch.of(texts)
-    for link in transforms:
-        batch = batch.with_texts(link.step.apply(batch, link.params))  # type: ignore[union-attr]
-    return batch.texts
 
 
 def options_from_json(value: Mapping[str, Any]) -> ReadOptions:

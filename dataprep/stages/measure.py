@@ -2,8 +2,8 @@
 
 A task has several column sets (see chain.py), each an entry of its own in the cache, and computes only
 those that are missing. `base` holds identity (id, place, raw hash, bytes of text as read) and the
-quarantine; `final` holds hashes of the text after all transforms; every rule and decision has a set of its
-own. No text is kept.
+quarantine; `final` holds hashes of the text after all steps; every rule, edit and decision has a set of its
+own. No text is kept but what an expensive step rewrote. How a chunk goes through the chain is in `walk.py`.
 
 Memory: one chunk of text and the columns of one split.
 """
@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,23 +22,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dataprep.batch import Batch
 from dataprep.cache import Cache, key_of
-from dataprep.chain import (
-    BASE,
-    FINAL,
-    ColumnSet,
-    Link,
-    chain_from_json,
-    chain_to_json,
-    column_sets,
-    transforms_of,
-)
+from dataprep.chain import BASE, ColumnSet, Link, chain_from_json, chain_to_json, column_sets
 from dataprep.columnfile import Column, write_columns
-from dataprep.columns import Texts, texts_from_arrow
-from dataprep.kernels.hashing import hash128, hash_normalized
-from dataprep.readers import READERS, BadRecord, Chunk, Damage, ReadOptions, Split
-from dataprep.readers.records import RECORD_SCHEMA
+from dataprep.readers import BadRecord, Damage, ReadOptions, Split
 from dataprep.stages.base import (
     Task,
     digest_split,
@@ -48,11 +34,13 @@ from dataprep.stages.base import (
     options_from_json,
     split_label,
 )
-from dataprep.steps.base import Decision, Rule
+from dataprep.stages.reading import Reading, nothing_read, read_chunks
+from dataprep.stages.rewrites import RewriteWriter
+from dataprep.stages.walk import COLUMNS, REWRITES, STAGE, Measured, Walk
 
-STAGE = "measure"
-COLUMNS = "columns.arrow"
 QUARANTINE = "quarantine.jsonl"
+
+__all__ = ["COLUMNS", "QUARANTINE", "REWRITES", "STAGE", "SplitPlan", "execute", "raw_digest", "task_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,144 +107,122 @@ def execute(payload: Mapping[str, Any], cache: Cache) -> dict[str, Any]:
         base = cache.find(STAGE, keys[BASE])
     missing = [each for each in sets if cache.find(STAGE, keys[each.name]) is None]
     if missing:
-        collectors = {each.name: _collector(each, chain) for each in missing}
-        digest = _read(split, options, transforms_of(chain), missing, collectors)
+        collectors = {each.name: _collector(each, chain, cache) for each in missing}
+        known = {each.name: keys[each.name] for each in sets if each not in missing}
+        digest = _read(split, options, Walk(chain, missing, known, cache), collectors)
         if _has_changed(split) or (base is not None and digest != base.facts["raw_digest"]):
             raise input_changed(split_label(split))
         seconds = (time.perf_counter() - started) / len(missing)
         for each in missing:
-            attempt = cache.begin()
-            facts = collectors[each.name].save(attempt, split)
+            facts = collectors[each.name].save(split)
             cache.commit(
-                attempt, STAGE, keys[each.name], components=each.components, facts=facts, seconds=seconds
+                collectors[each.name].folder,
+                STAGE,
+                keys[each.name],
+                components=each.components,
+                facts=facts,
+                seconds=seconds,
             )
     return {"digests": digests, "keys": keys, "computed": [each.name for each in missing]}
 
 
-def _read(
-    split: Split,
-    options: ReadOptions,
-    transforms: Sequence[Link],
-    sets: Sequence[ColumnSet],
-    collectors: Mapping[str, _Collector],
-) -> str:
-    """Walk the split once and hand every set its texts, transformed as far as the set stands in the
-    recipe. Returns the `raw_digest` of what was read, for comparison with a `base` that is not in `sets`."""
-    deepest = max(each.above for each in sets)
+def _read(split: Split, options: ReadOptions, walk: Walk, collectors: Mapping[str, _Collector]) -> str:
+    """Walk the split once and hand every column set its documents. Returns the digest of the raw hashes."""
     raw_hashes = []
-    for chunk in _chunks(split, options):
-        text = texts_from_arrow(chunk.records.column("text"))
-        if BASE not in collectors:
-            raw_hashes.append(hash128(text.data, text.offsets))
-        for above in range(deepest + 1):
-            if above:
-                link = transforms[above - 1]
-                text = link.step.apply(Batch.of(text), link.params)  # type: ignore[union-attr]
-            for each in sets:
-                if each.above == above:
-                    collectors[each.name].add(chunk, text)
+    for reading in _readings(split, options):
+        raw_hashes.append(reading.batch.raw_hash)
+        base = collectors.get(BASE)
+        if isinstance(base, _Base):
+            base.add_reading(reading)
+        for name, measured in walk.through(reading.batch):
+            collectors[name].add(measured)
     return raw_digest(raw_hashes)
 
 
-def _chunks(split: Split, options: ReadOptions) -> Iterator[Chunk]:
-    """The chunks of a split, and an empty one first, so that a split without documents has typed columns
+def _readings(split: Split, options: ReadOptions) -> Iterator[Reading]:
+    """The documents of a split, and an empty batch first, so that a split without any has typed columns
     too."""
-    yield Chunk(pa.RecordBatch.from_pylist([], schema=RECORD_SCHEMA))
-    yield from READERS[split.format].read(split, options)
+    yield nothing_read(options)
+    yield from read_chunks(split, options)
 
 
-class _Collector(ABC):
-    """Gathers one column set over the chunks of a split."""
+class _Collector:
+    """Gathers one column set over the chunks of a split, in the folder of an attempt."""
 
-    def __init__(self) -> None:
-        self.parts: dict[str, list[Column]] = {}
+    def __init__(self, folder: Path, keeps_texts: bool) -> None:
+        self.folder = folder
+        self._parts: dict[str, list[Column]] = {}
+        self._rewrites = RewriteWriter(folder / REWRITES) if keeps_texts else None
 
-    def add(self, chunk: Chunk, texts: Texts) -> None:
-        for name, column in self.columns(chunk, texts).items():
-            self.parts.setdefault(name, []).append(column)
+    def add(self, measured: Measured) -> None:
+        for name, column in measured.columns.items():
+            self._parts.setdefault(name, []).append(column)
+        if self._rewrites is not None:
+            self._rewrites.add(measured.rows, measured.texts)
 
-    @abstractmethod
-    def columns(self, chunk: Chunk, texts: Texts) -> dict[str, Column]:
-        """The columns of one chunk; `texts` are its texts as the transforms above the set left them."""
+    def save(self, split: Split) -> dict[str, Any]:
+        """Write the set; return the facts of its receipt."""
+        if self._rewrites is not None:
+            self._rewrites.close()
+        columns = self.joined()
+        write_columns(self.folder / COLUMNS, columns)
+        return {"documents": len(next(iter(columns.values())))}
 
     def joined(self) -> dict[str, Column]:
-        return {name: _join(parts) for name, parts in self.parts.items()}
-
-    def save(self, folder: Path, split: Split) -> dict[str, Any]:
-        columns = self.joined()
-        write_columns(folder / COLUMNS, columns)
-        return {"documents": len(next(iter(columns.values())))}
+        return {name: _join(parts) for name, parts in self._parts.items()}
 
 
 class _Base(_Collector):
     """Identity of each document, and what could not become one."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.bad: list[BadRecord] = []
-        self.damage: list[Damage] = []
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, keeps_texts=False)
+        self._bad: list[BadRecord] = []
+        self._damage: list[Damage] = []
+        self._unsampled = {"documents": 0, "text_bytes": 0}
 
-    def columns(self, chunk: Chunk, texts: Texts) -> dict[str, Column]:
-        self.bad.extend(chunk.bad)
-        self.damage.extend(chunk.damage)
-        return {
-            "id": chunk.records.column("id"),
+    def add_reading(self, reading: Reading) -> None:
+        chunk, batch = reading.chunk, reading.batch
+        self._unsampled["documents"] += reading.unsampled_documents
+        self._unsampled["text_bytes"] += reading.unsampled_bytes
+        self._bad.extend(chunk.bad)
+        self._damage.extend(chunk.damage)
+        columns = {
+            "id": batch.ids,
             "extent": chunk.records.column("extent").to_numpy(),
             "position": chunk.records.column("position").to_numpy(),
-            "raw_hash": hash128(texts.data, texts.offsets),
-            "text_bytes": texts.lengths,
+            "raw_hash": batch.raw_hash,
+            "text_bytes": batch.texts.lengths,
         }
+        self.add(Measured(columns))
 
-    def save(self, folder: Path, split: Split) -> dict[str, Any]:
-        facts = super().save(folder, split)
+    def save(self, split: Split) -> dict[str, Any]:
+        facts = super().save(split)
         columns = self.joined()
-        with open(folder / QUARANTINE, "w", encoding="utf-8") as file:
-            for record in self.bad:
+        with open(self.folder / QUARANTINE, "w", encoding="utf-8") as file:
+            for record in self._bad:
                 line = {"file": split.extents[record.extent].file.name, **asdict(record)}
                 file.write(json.dumps(line, ensure_ascii=True) + "\n")
         reasons: dict[str, int] = {}
-        for record in self.bad:
+        for record in self._bad:
             reasons[record.reason] = reasons.get(record.reason, 0) + 1
-        damage = [{"file": split.extents[each.extent].file.name, **asdict(each)} for each in self.damage]
+        damage = [{"file": split.extents[each.extent].file.name, **asdict(each)} for each in self._damage]
         return facts | {
             "text_bytes": int(columns["text_bytes"].sum()),
             "raw_digest": raw_digest([columns["raw_hash"]]),
-            "bad": len(self.bad),
+            "unsampled": self._unsampled,
+            "bad": len(self._bad),
             "bad_reasons": dict(sorted(reasons.items())),
             "damage": damage,
             "files": len(split.extents),
         }
 
 
-class _Final(_Collector):
-    """The text as it will be tokenized: its hash, the hash that hold-out looks at, and its size."""
-
-    def columns(self, chunk: Chunk, texts: Texts) -> dict[str, Column]:
-        return {
-            "content_hash": hash128(texts.data, texts.offsets),
-            "holdout_hash": hash_normalized(texts.data, texts.offsets),
-            "text_bytes": texts.lengths,
-        }
-
-
-class _Signals(_Collector):
-    """The signals of one rule or decision."""
-
-    def __init__(self, link: Link) -> None:
-        super().__init__()
-        assert isinstance(link.step, Rule | Decision)
-        self.step, self.params = link.step, link.params
-
-    def columns(self, chunk: Chunk, texts: Texts) -> dict[str, Column]:
-        return dict(self.step.measure(Batch.of(texts), self.params))
-
-
-def _collector(each: ColumnSet, chain: Sequence[Link]) -> _Collector:
+def _collector(each: ColumnSet, chain: Sequence[Link], cache: Cache) -> _Collector:
     if each.name == BASE:
-        return _Base()
-    if each.name == FINAL:
-        return _Final()
-    return _Signals(next(link for link in chain if link.label == each.name))
+        return _Base(cache.begin())
+    keeps_texts = any(link.label == each.name and link.is_expensive and link.rewrites for link in chain)
+    return _Collector(cache.begin(), keeps_texts)
 
 
 def _join(parts: Sequence[Column]) -> Column:

@@ -1,6 +1,7 @@
-"""WRITE: read a split once more, keep what DECIDE kept, tokenize it, and leave one run file in shuffle order.
+"""WRITE: read a split once more, keep what DECIDE kept, tokenize it, and leave run files in shuffle order:
+one for each source of the corpus that documents of the split go to (see `decide/routed.py`).
 
-The run file (runs.py) is sorted by the shuffle key, a keyed 128-bit hash of the raw hash, so packing is a
+A run file (runs.py) is sorted by the shuffle key, a keyed 128-bit hash of the raw hash, so packing is a
 merge and the shuffle depends on no order of reading. What is read must be what was measured: the digest of
 raw hashes is recomputed.
 
@@ -15,33 +16,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from dataprep.batch import Batch
 from dataprep.cache import Cache, Entry, key_of
-from dataprep.chain import (
-    BASE,
-    BASE_VERSION,
-    FINAL,
-    FINAL_VERSION,
-    chain_from_json,
-    chain_to_json,
-    reader_components,
-    transforms_of,
-)
+from dataprep.chain import BASE, BASE_VERSION, FINAL, FINAL_VERSION, reader_components, rewriting
 from dataprep.columnfile import hashes_to_arrow, read_columns
 from dataprep.decide.heldout import hash_key
 from dataprep.decide.verdicts import KEPT
-from dataprep.kernels.hashing import hash128, mix128
+from dataprep.kernels.gather import gather_documents
+from dataprep.kernels.hashing import mix128
+from dataprep.kernels.texts import offsets_of
 from dataprep.readers import Split
 from dataprep.recipe import Recipe
 from dataprep.runs import INPUT_SCHEMA, write_run
-from dataprep.stages import decide, measure, tokenizer
-from dataprep.stages.base import Task, input_changed, options_from_json, read_texts, split_label
-from dataprep.stages.measure import SplitPlan, raw_digest
+from dataprep.stages import decide, measure, reread, tokenizer
+from dataprep.stages.base import Task
+from dataprep.stages.measure import SplitPlan
 from dataprep.tokenizers import Encoder
 
 STAGE = "write"
-VERSION = 1
+VERSION = 2
 
 
 def tasks_of(
@@ -57,7 +53,6 @@ def tasks_of(
     for plan, measured, facts in zip(splits, keys, decided.facts["splits"], strict=True):
         if not facts["kept"]:
             continue
-        transforms = transforms_of(plan.chain)
         encoding = {
             "tokenizer": tokenized.facts["digest"],
             "special_tokens": tokenized.facts["special_tokens"],
@@ -71,9 +66,11 @@ def tasks_of(
             "version": VERSION,
             "columns": [BASE_VERSION, FINAL_VERSION],
             "source": plan.split.source,
+            "outputs": [made for made, source in recipe.outputs.items() if source == plan.split.source],
             "split": plan.digest,
+            "carry": list(plan.options.carry),
             "reader": reader_components(plan.split.format, plan.options),
-            "above": [link.describe() for link in transforms],
+            "above": [described for _, described in rewriting(plan.chain, plan.options)],
             "kept": facts["kept_digest"],
             "encoding": encoding,
             "shuffle": {"corpus": recipe.corpus, "seed": recipe.seed},
@@ -81,9 +78,10 @@ def tasks_of(
         payload = {
             "split": plan.split.to_dict(),
             "options": asdict(plan.options),
-            "transforms": chain_to_json(transforms),
+            "reread": reread.payload_of(plan, measured),
             "measured": {name: measured[name] for name in (BASE, FINAL)},
             "verdicts": {"key": decided.key, "start": facts["start"], "documents": facts["documents"]},
+            "outputs": list(recipe.outputs),
             "tokenizer": tokenized.key,
             "encoding": encoding,
             "shuffle_key": hash_key("shuffle", f"{recipe.corpus}\0{recipe.seed}").hex(),
@@ -104,46 +102,64 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
     final: Any = read_columns(final_entry.file(measure.COLUMNS))
 
     encoder = _encoder(payload, cache)
-    transforms = chain_from_json(payload["transforms"])
-    tokens, lengths, raw_hashes = [], [], []
-    row = 0
-    for _, raw, texts in read_texts(split, options_from_json(payload["options"]), transforms):
-        raw_hashes.append(hash128(raw.data, raw.offsets))
-        if row + len(texts) > len(kept):
-            raise input_changed(split_label(split))
-        chosen = texts.take(kept[row : row + len(texts)])
-        row += len(texts)
-        if len(chosen):
-            encoder.spot_check(chosen)
-            chunk_tokens, chunk_lengths = encoder.encode(chosen)
-            tokens.append(chunk_tokens)
-            lengths.append(chunk_lengths)
-    if row != verdicts["documents"] or raw_digest(raw_hashes) != base_entry.facts["raw_digest"]:
-        raise input_changed(split_label(split))
+    tokens, lengths, fields = [], [], []
+    for batch in reread.reread(split, payload["options"], payload["reread"], kept, cache):
+        encoder.spot_check(batch.texts)
+        chunk_tokens, chunk_lengths = encoder.encode(batch.texts)
+        tokens.append(chunk_tokens)
+        lengths.append(chunk_lengths)
+        fields.append(carried(batch))
 
     names = np.array([extent.file.name for extent in split.extents], dtype=object)
     raw_kept = base["raw_hash"][kept]
+    outputs = np.array(payload["outputs"], dtype=object)[verdict["output"][kept]]
     documents = pa.table(
         {
             "subset": pa.array(np.where(verdict["heldout"][kept], "holdout", "train"), pa.string()),
             "key": hashes_to_arrow(mix128(raw_kept, bytes.fromhex(payload["shuffle_key"]))),
             "id": base["id"].filter(pa.array(kept)),
-            "source": pa.array([split.source] * int(kept.sum()), pa.string()),
+            "source": pa.array(outputs, pa.string()),
             "path": pa.array(names[base["extent"][kept]], pa.string()),
             "position": pa.array(base["position"][kept], pa.int64()),
             "content_hash": hashes_to_arrow(final["content_hash"][kept]),
             "text_bytes": pa.array(final["text_bytes"][kept], pa.int64()),
+            "fields": pa.concat_arrays(fields),
         },
         schema=INPUT_SCHEMA,
     )
-    facts = write_run(
-        folder,
-        documents,
-        np.concatenate(tokens),
-        np.concatenate(lengths),
-        np.dtype(payload["encoding"]["dtype"]),
-    )
-    return facts.to_json()
+    dtype = np.dtype(payload["encoding"]["dtype"])
+    runs = {}
+    for name in sorted(set(outputs)):
+        rows = np.flatnonzero(outputs == name)
+        (folder / name).mkdir()
+        mine = gathered(np.concatenate(tokens), np.concatenate(lengths), rows)
+        runs[name] = write_run(folder / name, documents.take(pa.array(rows)), *mine, dtype).to_json()
+    return {"runs": runs}
+
+
+def carried(batch: Batch) -> pa.MapArray:
+    """The carried fields of each document by name, without those that are null; null where none is left."""
+    count, names = len(batch), list(batch.fields)
+    there = np.zeros((count, len(names)), dtype=bool)
+    for place, column in enumerate(batch.fields.values()):
+        there[:, place] = column.is_valid().to_numpy(zero_copy_only=False)
+    rows, places = np.nonzero(there)
+    keys = pa.array(names, pa.string()).take(pa.array(places))
+    values = pa.concat_arrays([pa.nulls(0, pa.string()), *batch.fields.values()])
+    values = values.take(pa.array(places * count + rows))
+    ends = np.cumsum(there.sum(axis=1))
+    offsets = pa.array(np.concatenate(([0], ends)), pa.int32(), mask=np.append(~there.any(axis=1), False))
+    return pa.MapArray.from_arrays(offsets, keys, values)
+
+
+def gathered(tokens: Any, lengths: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+    """The tokens and lengths of some documents; the same arrays where that is all of them."""
+    if len(rows) == len(lengths):
+        return tokens, lengths
+    taken = lengths[rows]
+    out = np.empty(int(taken.sum()), dtype=tokens.dtype)
+    gather_documents(tokens, offsets_of(lengths)[:-1][rows], taken, out, offsets_of(taken)[:-1])
+    return out, taken
 
 
 def _encoder(payload: Mapping[str, Any], cache: Cache) -> Encoder:

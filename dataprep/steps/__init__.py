@@ -1,19 +1,55 @@
 """The steps a recipe can name. One file per step family; this table is the only list of them.
 
-A third party's step is named `package.module:name` in the recipe and never appears here.
+A third party's step is named `package.module:function` in the recipe and never appears here (`own.py`).
 """
 
 from __future__ import annotations
 
 from dataprep.steps.base import StepType
+from dataprep.steps.c4 import C4
+from dataprep.steps.c4_bad_words import C4_BAD_WORDS
+from dataprep.steps.c4_paragraphs import C4_PARAGRAPHS
+from dataprep.steps.classifier import CLASSIFIER
+from dataprep.steps.code_quality import CODE_QUALITY
+from dataprep.steps.datatrove import DATATROVE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
+from dataprep.steps.exclude import EXCLUDE
+from dataprep.steps.fineweb_quality import FINEWEB_QUALITY
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
 from dataprep.steps.gopher_repetition import GOPHER_REPETITION
+from dataprep.steps.language import LANGUAGE
 from dataprep.steps.normalize import NORMALIZE
+from dataprep.steps.own import own_step
+from dataprep.steps.perplexity import PERPLEXITY
+from dataprep.steps.where import WHERE
 
 STEPS: dict[str, StepType] = {
+    "where": WHERE,
+    "exclude": EXCLUDE,
     "normalize": NORMALIZE,
+    "language": LANGUAGE,
     "gopher_quality": GOPHER_QUALITY,
     "gopher_repetition": GOPHER_REPETITION,
+    "c4": C4,
+    "c4_paragraphs": C4_PARAGRAPHS,
+    "c4_bad_words": C4_BAD_WORDS,
+    "fineweb_quality": FINEWEB_QUALITY,
+    "code_quality": CODE_QUALITY,
+    "classifier": CLASSIFIER,
+    "perplexity": PERPLEXITY,
+    "datatrove": DATATROVE,
     "exact_dedup": EXACT_DEDUP,
 }
+
+
+def find_step(name: str) -> StepType | None:
+    """The step that an entry of the recipe names, or None. Imports no code of a third party."""
+    return STEPS.get(name) or own_step(name)
+
+
+def step_of(name: str) -> StepType:
+    """The step of a name that is known to be one."""
+    step = find_step(name)
+    if step is None:
+        raise KeyError(name)
+    return step

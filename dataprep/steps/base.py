@@ -69,8 +69,18 @@ def ratio(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> npt.NDArray[np.flo
 
 
 def nothing(params: Any) -> Mapping[str, str]:
-    """`depends` of a step whose result depends on its own code alone."""
+    """`depends` and `consults` of a step whose result depends on its own code alone."""
     return {}
+
+
+def no_fields(params: Any) -> tuple[str, ...]:
+    """`needs` of a step that looks at no carried field."""
+    return ()
+
+
+def always(params: Any) -> bool:
+    """`rewrites` of an Edit whatever its parameters."""
+    return True
 
 
 def unicode_version(params: Any) -> Mapping[str, str]:
@@ -97,8 +107,9 @@ class Rule:
 
     `measure(batch, params)` makes the signals and may look only at the parameters named in `measuring`;
     `checks(signals, params)` makes the ratios and compares, so that a changed threshold measures nothing.
-    `depends(params)` gives the versions and digests of what else the signals depend on. An `expensive` step
-    sees only the documents that the steps above it did not drop.
+    `depends(params)` gives the versions and digests of what else the signals depend on, `consults(params)`
+    those of what else `checks` looks at, such as a file of names. `needs(params)` names the carried fields
+    that `measure` looks at. An `expensive` step sees only the documents that the steps above it did not drop.
     """
 
     name: str
@@ -108,6 +119,8 @@ class Rule:
     checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
+    consults: Callable[[Any], Mapping[str, str]] = nothing
     expensive: bool = False
 
 
@@ -116,7 +129,10 @@ class Edit:
     """A step that rewrites text and drops documents by what it saw on the way.
 
     `edit(batch, params)` returns the texts and the signals, and may look only at the parameters named in
-    `measuring`; `checks` and the rest are as for a Rule.
+    `measuring`; `checks` and the rest are as for a Rule. Where `rewrites(params)` is False, `edit` returns
+    the texts that it was given: the step is then a rule, and what is below it does not depend on it. A step
+    that `sees_all_fields` may look at whatever the records carry. At the parameters named in `stopping` it
+    looks only to stop the run early: what it returns is the same whatever they are, so they are in no key.
     """
 
     name: str
@@ -126,7 +142,12 @@ class Edit:
     checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
+    consults: Callable[[Any], Mapping[str, str]] = nothing
     expensive: bool = False
+    rewrites: Callable[[Any], bool] = always
+    sees_all_fields: bool = False
+    stopping: frozenset[str] = field(default_factory=frozenset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +165,11 @@ class Decision:
 StepType = Transform | Rule | Edit | Decision
 
 
+def rewrites(step: StepType, params: Params) -> bool:
+    """Whether the steps below see another text than this one did."""
+    return isinstance(step, Transform) or (isinstance(step, Edit) and step.rewrites(params))
+
+
 def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     """The part of `params` that changes what `apply`, `edit` or `measure` return, as JSON values, for the
     key."""
@@ -151,3 +177,15 @@ def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     if isinstance(step, Transform):
         return values
     return {name: value for name, value in values.items() if name in step.measuring}
+
+
+def consulted(step: StepType, params: Params) -> dict[str, str]:
+    """Versions and digests of what the step's verdicts depend on, beside its signals and parameters."""
+    return dict(step.consults(params)) if isinstance(step, Rule | Edit) else {}
+
+
+def needed_fields(step: StepType, params: Params, carry: Sequence[str]) -> tuple[str, ...]:
+    """The fields that the step looks at, of records that carry `carry`."""
+    if isinstance(step, Edit) and step.sees_all_fields:
+        return tuple(carry)
+    return step.needs(params) if isinstance(step, Rule | Edit) else ()

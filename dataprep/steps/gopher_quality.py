@@ -1,11 +1,17 @@
-"""gopher_quality: the quality rules of Gopher (Rae et al. 2021, arXiv:2112.11446, appendix A1.1), as
-datatrove has them, which is what FineWeb and most corpora after it mean by "Gopher". No two tools agree on
-the details.
+"""gopher_quality: the quality rules of Gopher (Rae et al. 2021, arXiv:2112.11446, appendix A1.1), as one of
+two tools has them. No two tools agree on the details.
 
-`definition: datatrove` is GopherQualityFilter of datatrove 0.10.1 for English: its counts, its strict
-comparisons, its order, its reasons. What differs: words come from `kernels/words.py` and not from spaCy (99.5
-to 100 % of verdicts are the same on the English sources of the data pack), all rules are judged and not only
-up to the first that drops, and a text without words or lines is no error.
+`definition: datatrove` is GopherQualityFilter of datatrove 0.10.1 for English, which is what FineWeb and most
+corpora after it mean by "Gopher": its counts, its strict comparisons, its order, its reasons. What differs:
+words come from `kernels/words.py` and not from spaCy (99.5 to 100 % of verdicts are the same on the English
+sources of the data pack), all rules are judged and not only up to the first that drops, and a text without
+words or lines is no error.
+
+`definition: dolma` is the tagger `gopher_v1` of Dolma (Soldaini et al. 2024, arXiv:2402.00159; allenai/dolma,
+python/dolma/taggers/gopher.py) with the limits of its corpora, which are the same numbers: words are what
+white space parts, the mean word length is a median, one share of words with "#" or an ellipsis is held
+against `max_symbol_word_ratio`, stop words count every time, bullets are "*" and "-" at the very start of a
+line.
 
 A parameter that is null or 0 switches its check off. datatrove's names: min_words is min_doc_words,
 mean_word_length is avg_word_length, and its max_non_alpha_words_ratio, a least share of alphabetic words,
@@ -22,6 +28,8 @@ from pydantic import Field, field_validator
 
 from dataprep.batch import Batch
 from dataprep.kernels.quality import COUNTS, quality_counts
+from dataprep.kernels.quality_dolma import COUNTS as DOLMA_COUNTS
+from dataprep.kernels.quality_dolma import dolma_quality_counts
 from dataprep.kernels.stop_words import MAX_STOP_WORDS
 from dataprep.kernels.words import find_words
 from dataprep.steps.base import Check, Params, Rule, Signals, above, below, ratio, unicode_version
@@ -32,9 +40,10 @@ Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class GopherQualityParams(Params):
-    """Thresholds. The word limits and mean lengths leave out words that are symbols; the ratios do not."""
+    """Thresholds. For datatrove the word limits and mean lengths leave out words that are symbols; the ratios
+    do not."""
 
-    definition: Literal["datatrove"] = "datatrove"
+    definition: Literal["datatrove", "dolma"] = "datatrove"
     min_words: Count | None = 50
     max_words: Count | None = 100_000
     min_mean_word_length: Length | None = 3.0
@@ -57,14 +66,23 @@ class GopherQualityParams(Params):
 
 
 def measure(batch: Batch, params: GopherQualityParams) -> Signals:
-    """int64[n] for each name of `kernels.quality.COUNTS`."""
-    words = batch.derived(find_words)
-    counts = quality_counts(batch.texts.data, batch.texts.offsets, params.stop_words, words)
-    return {name: np.ascontiguousarray(counts[:, column]) for column, name in enumerate(COUNTS)}
+    """int64[n] for each name of COUNTS in `kernels.quality` or `kernels.quality_dolma`."""
+    data, offsets = batch.texts.data, batch.texts.offsets
+    if params.definition == "dolma":
+        names, counts = DOLMA_COUNTS, dolma_quality_counts(data, offsets, params.stop_words)
+    else:
+        words = batch.derived(find_words)
+        names, counts = COUNTS, quality_counts(data, offsets, params.stop_words, words)
+    return {name: np.ascontiguousarray(counts[:, column]) for column, name in enumerate(names)}
 
 
 def checks(signals: Signals, params: GopherQualityParams) -> Sequence[Check]:
-    """datatrove's ten reasons in its order. A limit of 0 is off, as there."""
+    """A limit of 0 is off, as in datatrove."""
+    return _checks_of_dolma(signals, params) if params.definition == "dolma" else _checks(signals, params)
+
+
+def _checks(signals: Signals, params: GopherQualityParams) -> Sequence[Check]:
+    """datatrove's ten reasons in its order."""
     words, lines = signals["words"], signals["lines"]
     non_symbol = signals["non_symbol_words"]
     mean_length = ratio(signals["non_symbol_characters"], non_symbol)
@@ -89,6 +107,40 @@ def checks(signals: Signals, params: GopherQualityParams) -> Sequence[Check]:
         below(
             "gopher_below_alpha_threshold",
             ratio(signals["alphabetic_words"], words),
+            params.min_alphabetic_words_ratio,
+        ),
+        below("gopher_enough_stop_words", signals["stop_words"], params.min_stop_words),
+    )
+
+
+def _checks_of_dolma(signals: Signals, params: GopherQualityParams) -> Sequence[Check]:
+    """datatrove's names for what Dolma's tagger counts. A share of no words is 0, as there."""
+    words = signals["words"]
+    lines, some_words = signals["lines"], np.maximum(words, 1)
+    median = signals["twice_median_length"] / 2
+    return (
+        below("gopher_short_doc", words, params.min_words),
+        above("gopher_long_doc", words, params.max_words or None),
+        below("gopher_below_avg_threshold", median, params.min_mean_word_length),
+        above("gopher_above_avg_threshold", median, params.max_mean_word_length or None),
+        above(
+            "gopher_too_many_symbols",
+            ratio(signals["symbol_words"], some_words),
+            params.max_symbol_word_ratio or None,
+        ),
+        above(
+            "gopher_too_many_bullets",
+            ratio(signals["bullet_lines"], lines),
+            params.max_bullet_lines_ratio or None,
+        ),
+        above(
+            "gopher_too_many_end_ellipsis",
+            ratio(signals["ellipsis_lines"], lines),
+            params.max_ellipsis_lines_ratio or None,
+        ),
+        below(
+            "gopher_below_alpha_threshold",
+            ratio(signals["alphabetic_words"], some_words),
             params.min_alphabetic_words_ratio,
         ),
         below("gopher_enough_stop_words", signals["stop_words"], params.min_stop_words),

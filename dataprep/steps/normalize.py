@@ -14,12 +14,10 @@ Texts that a kernel's quick check proves to be fine, nearly all, are not copied;
 
 from __future__ import annotations
 
-import unicodedata
-
 import numpy as np
 
 from dataprep.batch import Batch
-from dataprep.kernels.normalize import REFORM, edited, replaced, scan
+from dataprep.kernels.normalize import REFORM, edited, reformed, replaced, scan
 from dataprep.kernels.texts import Texts
 from dataprep.kernels.unicode import Form
 from dataprep.steps.base import Params, Transform, unicode_version
@@ -43,9 +41,7 @@ def apply(batch: Batch, params: NormalizeParams) -> Texts:
     new = Texts(*edited(texts.data, texts.offsets, chosen, params.newlines, params.strip_control))
     reform = np.flatnonzero(flags[chosen] & REFORM)
     if params.unicode and reform.size:
-        forms = [unicodedata.normalize(params.unicode, new[row].decode()).encode() for row in reform.tolist()]
-        rewritten = Texts.from_bytes(forms)
-        new = Texts(*replaced(new.data, new.offsets, reform, rewritten.data, rewritten.offsets))
+        new = Texts(*reformed(new.data, new.offsets, reform, params.unicode))
     return Texts(*replaced(texts.data, texts.offsets, chosen, new.data, new.offsets))
 
 

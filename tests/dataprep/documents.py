@@ -28,6 +28,7 @@ def document(number: int, key: bytes, tokens: Sequence[int], **fields: Any) -> D
         "position": number,
         "content_hash": number.to_bytes(16, "little"),
         "text_bytes": 3 * len(tokens),
+        "fields": [("url", f"u{number}")] if number % 2 else None,
         "tokens": list(tokens),
         **fields,
     }

@@ -152,6 +152,35 @@ class TestFields:
             'r.yaml:6: sources.web.id: no field "ulr" in data/a.parquet; it has text, n, tags, raw',
         ]
 
+    def test_paths_templates_and_carried_fields(self) -> None:
+        records = [{"title": "a", "year": 2020, "tags": [], "meta": {"license": "MIT"}}, {"title": "b"}]
+        write_lines("data/a.jsonl", records)
+        pq.write_table(pa.Table.from_pylist(records[:1]), "data/a.parquet")
+        good = "text: '{title} {year}{nowhere?}', id: meta.license, carry: [meta.license, year, tags]"
+        assert check(f"  web: {{path: data/a.jsonl, {good}}}\n")
+        assert check(f"  web: {{path: data/a.parquet, {good}}}\n")
+        assert check("  web: {path: data/a.jsonl, text: title, carry: [language]}\n")  # it may come later
+        source = "text: '{title}{tags}{ttle}', id: meta, carry: [meta.licence, language]"
+        where, among = "in the first 2 records of data/a.jsonl", "title, year, tags, meta, meta.license"
+        assert problems(f"  web: {{path: data/a.jsonl, {source}}}\n") == [
+            f'r.yaml:6: sources.web.text: the field "tags" holds lists {where}, not numbers or text',
+            f'r.yaml:6: sources.web.text: no field "ttle" {where}; did you mean "title"? it has {among}',
+            f'r.yaml:6: sources.web.id: the field "meta" holds objects {where}, not numbers or text',
+            f'r.yaml:6: sources.web.carry: no field "meta.licence" {where}; did you mean "meta.license"? '
+            "it has meta.license, title, year, tags, meta",
+        ]
+        assert problems("  web: {path: data/a.parquet, text: title, carry: [language]}\n") == [
+            f'r.yaml:6: sources.web.carry: no field "language" in data/a.parquet; it has {among}'
+        ]
+
+    def test_another_encoding(self) -> None:
+        Path("data/a.jsonl").write_bytes('{"caf\u00e9": "x", "text": "y"}\n'.encode("utf-16"))
+        assert check("  web: {path: data/a.jsonl, text: caf\u00e9, encoding: utf-16}\n")
+        assert problems("  web: {path: data/a.jsonl, text: cafe, encoding: utf-16}\n") == [
+            'r.yaml:6: sources.web.text: no field "cafe" in the first 1 records of data/a.jsonl; '
+            'did you mean "caf\u00e9"? it has caf\u00e9, text'
+        ]
+
     def test_the_first_file_of_each_format_is_looked_at(self) -> None:
         Path("data/0.jsonl").touch()  # says nothing
         Path("data/b.csv").write_text("body\nx\n")
@@ -166,6 +195,22 @@ class TestFields:
         Path("data/d.csv").write_bytes(b"\n\n")
         for name in ("a.jsonl", "b.jsonl", "c.parquet", "d.csv"):
             assert check(f"  web: {{path: data/{name}}}\n")
+
+
+@pytest.mark.usefixtures("here")
+def test_files_that_steps_judge_by() -> None:
+    Path("ids.txt").write_text("a\n")
+    source = "  web: {path: data/a.jsonl}\n"
+    assert check(source, "steps=[{exclude: {ids_file: ids.txt}}]")
+    steps = "steps=[{normalize: {}}, {exclude: {ids_file: no.txt}}]"
+    assert problems(source, steps) == [
+        f"--set {steps}: steps.1.exclude: cannot read a list: no such file or directory: no.txt"
+    ]
+
+
+def test_a_sample_needs_less_room(here: Path) -> None:
+    whole = check("  web: {path: data/a.jsonl}\n")
+    assert check("  web: {path: data/a.jsonl, sample: 10%}\n").text_bytes == whole.text_bytes // 10
 
 
 def test_peek_reads_through_compression_and_stops(here: Path) -> None:

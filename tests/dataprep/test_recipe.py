@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from dataprep.readers import ReadOptions
 from dataprep.recipe import Recipe, load_recipe, recipe_of
 from dataprep.recipe.checks import cross_checks
 from dataprep.recipe.model import PROBE_BYTES
@@ -56,6 +57,25 @@ max_document_bytes: 1MiB
 exclude: ["a/lost.jsonl"]
 output: out/demo
 work: /scratch/demo
+"""
+
+
+FIELDS = """\
+corpus: demo
+version: 1.0.0
+sources:
+  talks:
+    {path: "t/*.csv", text: "{title}\\n{meta.body?}", carry: [url, date], encoding: Latin-1, sample: 2.5%}
+  code:
+    max_tokens: 5M
+    inputs:
+      - {path: a.py, format: text}
+      - {path: b.jsonl, carry: [url], encoding: UTF8, id: meta.id}
+steps:
+  - where: {fields: {date: {from: "2020"}, url: {matches: "^https"}}, only: [talks]}
+  - exclude: {urls_file: lists/urls.txt, ids: ["1"], only: [talks]}
+tokenizer: {train: {vocab_size: 512}}
+output: out/demo/
 """
 
 
@@ -124,6 +144,34 @@ def test_everything_said(load: Callable[..., Recipe]) -> None:
     assert recipe.work_folder == "/scratch/demo"
 
 
+def test_fields_of_records(load: Callable[..., Recipe]) -> None:
+    recipe = load(FIELDS)
+    talks, code = recipe.sources.values()
+    assert recipe.read_options(talks, talks.inputs[0]) == ReadOptions(
+        text="{title}\n{meta.body?}", carry=("url", "date"), encoding="latin-1", sample=0.025
+    )
+    assert [recipe.read_options(code, each) for each in code.inputs] == [
+        ReadOptions(),
+        ReadOptions(id="meta.id", carry=("url",)),
+    ]
+    assert (code.sample, code.max_tokens) == (1.0, 5_000_000)
+    assert talks.inputs[0].encoding == "iso8859-1" and code.inputs[1].encoding == "utf-8"
+    resolved = recipe.resolved()
+    assert resolved["steps"][0]["where"]["fields"]["date"]["from"] == "2020-01-01"
+    del resolved["step_versions"], resolved["source_order"]
+    assert recipe_of({**resolved, "output": "x"}).digest() == recipe.digest()
+
+
+def test_a_quick_look_is_a_recipe_with_a_smaller_sample(load: Callable[..., Recipe]) -> None:
+    recipe = load(FIELDS)
+    look = recipe.sampled(0.1)
+    assert (look.output, look.work_folder) == ("out/demo.sample", "out/demo.work")
+    assert [source.sample for source in look.sources.values()] == [0.025 * 0.1, 0.1]
+    assert look.place("output") == recipe.place("output") is not None
+    assert look.digest() != recipe.digest() == load(FIELDS).digest()
+    assert look.steps == recipe.steps
+
+
 def test_paths_stay_as_written_wherever_the_recipe_is(
     load: Callable[..., Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +197,7 @@ def test_resolved_is_plain_complete_and_a_recipe_again(load: Callable[..., Recip
     resolved = recipe.resolved()
     canonical_json(resolved)
     assert json.loads(json.dumps(resolved)) == resolved
-    assert resolved["step_versions"] == {name: STEPS[name].version for name in STEPS}
+    assert resolved["step_versions"] == {each.name: STEPS[each.name].version for each in recipe.steps}
     assert resolved["steps"][0] == {
         "normalize": {"unicode": "NFC", "newlines": True, "strip_control": True, "only": None, "except": None}
     }

@@ -24,6 +24,9 @@ science number figure measure weight length carries brings keeps finds makes tak
 holds old young small large quiet bright heavy narrow
 """.split()  # noqa: SIM905
 
+STAMP = {"tests.e2e.stamped:stamp": {"version": 1, "does": "transform", "only": ["notes"]}}
+"""An expensive step that rewrites."""
+
 
 def sentence(seed: str, words: int = 12) -> str:
     digest = hashlib.blake2b(seed.encode(), digest_size=64).digest()
@@ -73,7 +76,7 @@ def recipe_data(folder: Path, **changes: Any) -> dict[str, Any]:
             "books": {"path": str(folder / "in" / "*.parquet")},
             "notes": {"path": str(folder / "in" / "notes" / "*.txt"), "format": "text"},
         },
-        "steps": [{"normalize": {}}, {"gopher_quality": {"except": ["notes"]}}, {"exact_dedup": {}}],
+        "steps": [{"normalize": {}}, {"gopher_quality": {"except": ["notes"]}}, STAMP, {"exact_dedup": {}}],
         # Comparing the engines takes seconds; the tests of the command line and of workers do it.
         "tokenizer": {"train": {"vocab_size": 600}, "engine": "tokenizers"},
         "holdout": {"documents": 0.05},

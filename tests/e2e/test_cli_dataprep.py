@@ -137,3 +137,18 @@ def test_names_of_files_reach_a_terminal_without_their_escapes(tmp_path: Path) -
     assert refused.returncode == 2
     assert "\\x1b[31m.txt" in refused.stderr
     assert "\x1b" not in refused.stderr
+
+
+def test_a_quick_look(folder: Path) -> None:
+    recipe = folder / "recipe.yaml"
+    planned = dataprep("plan", recipe, "--sample", "50%", "--json")
+    assert json.loads(planned.stdout)["first"] == "measure"
+    ran = dataprep("run", recipe, "--sample", "50%", "--workers", "1", "--json")
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads(ran.stdout)
+    assert result["manifest"] == str(folder / "out.sample" / "manifest.json")
+    (sampled,) = [row for row in result["funnel"] if (row["source"], row["stage"]) == ("web", "sample")]
+    assert 0 < sampled["documents"] < 60 and list(sampled["dropped"]) == ["not_sampled"]
+    refused = dataprep("run", recipe, "--sample", "2")
+    assert refused.returncode == 2
+    assert "expected a share above 0 and up to 100%" in refused.stderr

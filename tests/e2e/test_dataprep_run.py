@@ -18,7 +18,8 @@ from dataprep.run import run
 from manifests.errors import UserError
 from manifests.store import open_corpus
 from manifests.verify import verify
-from tests.e2e.corpora import again, digests, document, make_recipe, recipe_data, write_inputs
+from tests.e2e.corpora import STAMP, again, digests, document, make_recipe, recipe_data, write_inputs
+from tests.e2e.stamped import stamp
 
 
 def plan(folder: Path, **changes: Any) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def test_shards_hold_the_texts_in_key_order_with_provenance(snapshot: Path) -> N
     tokenizer = Tokenizer.from_file(str(snapshot / "out" / "tokenizer.json"))
     originals = {document(f"web {index}") for index in range(55)}
     originals |= {document(f"book {index}", 20) for index in range(12)}
-    originals |= {document(f"note {index}", 6) + "\n" for index in range(20)}
+    originals |= {stamp(document(f"note {index}", 6)) for index in range(20)}
     found = []
     for shard in corpus.shards:
         reader = corpus.reader(shard)
@@ -106,6 +107,7 @@ def test_a_changed_threshold_measures_nothing(workspace: Path) -> None:
     steps = [
         {"normalize": {}},
         {"gopher_quality": {"except": ["notes"], "min_words": 120}},
+        STAMP,
         {"exact_dedup": {}},
     ]
     planned = plan(workspace, steps=steps)

@@ -89,6 +89,7 @@ def _make_shard(
                 "token_start": ends - lengths,
                 "tokens": lengths.astype(np.int32),
                 "text_bytes": lengths * 4,
+                "fields": [[("url", f"u{number}")] if number % 2 else None for number in range(lengths.size)],
             },
             schema=document_schema(),
         ),

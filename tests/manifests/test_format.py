@@ -40,7 +40,12 @@ def test_fields(model: type[Record]) -> None:
 
 def test_columns_of_the_document_table() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|", TEXT, re.MULTILINE))
-    arrow = {"string": "string", "string, null": "string", "16 bytes": "fixed_size_binary[16]"}
+    arrow = {
+        "string": "string",
+        "string, null": "string",
+        "16 bytes": "fixed_size_binary[16]",
+        "map of strings, null": "map<string, string>",
+    }
     for field in document_schema():
         assert arrow.get(rows[field.name], rows[field.name]) == str(field.type)
         assert field.nullable == ("null" in rows[field.name])

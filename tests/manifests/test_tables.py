@@ -29,6 +29,7 @@ def documents(count: int, first: int = 0) -> pa.Table:
             "token_start": [number * 7 for number in numbers],
             "tokens": [7] * count,
             "text_bytes": [2**40] * count,
+            "fields": [[("url", f"u{number}")] if number % 2 else None for number in numbers],
         },
         schema=document_schema(),
     )
@@ -41,6 +42,15 @@ def test_round_trip(count: int, tmp_path: Path) -> None:
     assert read_document_table(tmp_path / "t", ["tokens", "id"]).column_names == ["tokens", "id"]
     key = (0).to_bytes(16, "big").hex() if count else ""
     assert first_key(tmp_path / "t") == (key, count)
+
+
+def test_a_table_from_before_there_were_fields(tmp_path: Path) -> None:
+    old = documents(3).drop_columns(["fields"])
+    pq.write_table(old, tmp_path / "t")
+    read = read_document_table(tmp_path / "t")
+    assert read.drop_columns(["fields"]).to_pylist() == old.to_pylist()
+    assert read.column("fields").null_count == 3
+    assert read_document_table(tmp_path / "t", ["fields", "id"]).column_names == ["fields", "id"]
 
 
 @pytest.mark.parametrize("rows_per_group", [4, 1 << 16])

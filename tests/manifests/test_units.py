@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.units import format_bytes, parse_count, parse_size
+from manifests.units import format_bytes, parse_count, parse_share, parse_size
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,29 @@ def test_counts(text: object, count: int) -> None:
 def test_what_is_no_size(text: object) -> None:
     with pytest.raises(ValueError, match="expected a size such as 20MB"):
         parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("0.1%", 0.001), (0.001, 0.001), ("100%", 1.0), (1, 1.0), ("0.25", 0.25), ("50 %", 0.5), ("1", 1.0),
+        ("33.3%", 0.333),
+    ],
+)  # fmt: skip
+def test_shares(text: object, share: float) -> None:
+    assert parse_share(text) == share and isinstance(parse_share(text), float)
+
+
+@pytest.mark.parametrize("text", [0, "0%", -0.1, 1.1, "101%", float("inf")])
+def test_shares_are_of_a_whole(text: object) -> None:
+    with pytest.raises(ValueError, match="above 0 and up to 100%"):
+        parse_share(text)
+
+
+@pytest.mark.parametrize("text", ["", "%", "a", "1e-3", "-1%", ".5", None, True, [1], "1,5%", "\u0661%"])
+def test_what_is_no_share(text: object) -> None:
+    with pytest.raises(ValueError, match=r"expected a share such as 0.1%"):
+        parse_share(text)
 
 
 @given(st.integers(0, 10**18), st.sampled_from(["", "kB", "MB", "GB", "KiB", "MiB", "GiB"]))

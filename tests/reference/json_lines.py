@@ -16,6 +16,7 @@ MAX_DEPTH = 200
 @dataclass
 class Found:
     documents: list[tuple[int, str | None, str]] = field(default_factory=list)  # position, id, text
+    carried: list[list[Any]] = field(default_factory=list)  # parsed, None where missing
     bad: list[tuple[int, int, str]] = field(default_factory=list)  # position, line, reason
 
 
@@ -27,8 +28,15 @@ class Refused(Exception):
     pass
 
 
-def read(data: bytes, max_line_bytes: int = 100 << 20) -> Found:
-    """All records of a decompressed file with the fields "text" and "id"."""
+def read(
+    data: bytes,
+    max_line_bytes: int = 100 << 20,
+    text: str | list[Any] = "text",
+    own_id: str = "id",
+    carry: tuple[str, ...] = (),
+) -> Found:
+    """All records of a decompressed file. `text`: a path, or for a template a list of literals and (path,
+    optional) pairs."""
     found = Found()
     position = 0
     for number, line in enumerate(data.split(b"\n"), start=1):
@@ -38,15 +46,55 @@ def read(data: bytes, max_line_bytes: int = 100 << 20) -> Found:
             if len(line) > max_line_bytes:
                 raise Refused("too_long")
             if content:
-                own_id, text = document(content)
-                found.documents.append((position + mark, own_id, text))
+                value = parsed(content)
+                document = text_of(value, text)
+                if len(document.encode()) > max_line_bytes:
+                    raise Refused("too_long")
+                found_id = lookup(value, own_id)
+                if found_id is not None and not isinstance(found_id, str):
+                    raise Refused("bad_id")
+                found.documents.append((position + mark, found_id, document))
+                found.carried.append([lookup(value, path) for path in carry])
         except Refused as refused:
             found.bad.append((position + mark, number, str(refused)))
         position += len(line) + 1
     return found
 
 
-def document(line: bytes) -> tuple[str | None, str]:
+def lookup(value: Any, path: str) -> Any:
+    """A key that is spelled like the whole path, else a way into an object; None where there is neither."""
+    if not isinstance(value, dict):
+        return None
+    if path in value:
+        return value[path]
+    key, dot, rest = path.partition(".")
+    return lookup(value.get(key), rest) if dot else None
+
+
+def text_of(value: dict[str, Any], wanted: str | list[Any]) -> str:
+    if isinstance(wanted, str):
+        text = lookup(value, wanted)
+        if text is None:
+            raise Refused("missing_text")
+        if not isinstance(text, str) or isinstance(text, Number):
+            raise Refused("text_not_string")
+        return text
+    pieces = []
+    for part in wanted:
+        if isinstance(part, str):
+            pieces.append(part)
+            continue
+        path, optional = part
+        piece = lookup(value, path)
+        if piece is None and not optional:
+            raise Refused("missing_text")
+        if piece is not None and not isinstance(piece, str):
+            raise Refused("text_not_string")
+        pieces.append(piece or "")
+    return "".join(pieces)
+
+
+def parsed(line: bytes) -> dict[str, Any]:
     try:
         decoded = line.decode()
     except UnicodeDecodeError as error:
@@ -61,14 +109,7 @@ def document(line: bytes) -> tuple[str | None, str]:
         raise Refused("lone_surrogate")
     if not isinstance(value, dict):
         raise Refused("not_object")
-    text, own_id = value.get("text"), value.get("id")
-    if text is None:
-        raise Refused("missing_text")
-    if not isinstance(text, str) or isinstance(text, Number):
-        raise Refused("text_not_string")
-    if own_id is not None and not isinstance(own_id, str):
-        raise Refused("bad_id")
-    return own_id, text
+    return value
 
 
 def depth(line: str) -> int:
@@ -106,11 +147,25 @@ def refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def unescape(value: str) -> tuple[str, str]:
+def unescape(value: str, keep_other: bool = False) -> tuple[str, str]:
     """Kind and text of a JSON value: what the kernel makes of it."""
     parsed = json.loads(value, parse_int=Number, parse_float=Number)
     if isinstance(parsed, Number):
         return "number", value
     if isinstance(parsed, str):
         return "string", parsed
-    return ("null" if parsed is None else "other"), ""
+    if parsed is None:
+        return "null", ""
+    return "other", compact(value) if keep_other else ""
+
+
+def compact(value: str) -> str:
+    """JSON without white space outside its strings."""
+    kept, in_string, escaped = [], False, False
+    for character in value:
+        if in_string or character not in " \t\n\r":
+            kept.append(character)
+        if character == '"' and not escaped:
+            in_string = not in_string
+        escaped = character == "\\" and not escaped
+    return "".join(kept)

@@ -43,6 +43,12 @@ def words(text: str) -> list[str]:
 
 
 def _words_of_chunk(chunk: str) -> list[str]:
+    front, middle, back = parts(chunk)
+    return front + _words_of_middle(middle, "".join(map(class_letter, middle))) + back
+
+
+def parts(chunk: str) -> tuple[list[str], str, list[str]]:
+    """The words that rules 1 and 2 cut off the front and the back, in order, and what is left between."""
     codes = "".join(map(class_letter, chunk))
     front, back = [], []
     while match := FRONT.match(codes):
@@ -51,7 +57,7 @@ def _words_of_chunk(chunk: str) -> list[str]:
     while match := BACK.search(codes) or CONTRACTION.search(chunk):
         back.append(chunk[match.start() :])
         chunk, codes = chunk[: match.start()], codes[: match.start()]
-    return front + _words_of_middle(chunk, codes) + back[::-1]
+    return front, chunk, back[::-1]
 
 
 def _words_of_middle(middle: str, codes: str) -> list[str]:

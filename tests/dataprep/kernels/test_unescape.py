@@ -36,12 +36,22 @@ json_values = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(json.dumps),
     st.sampled_from(["null", "true", "false", "[]", '["a"]', "{}", "-0", "1E+9", '""']),
 )
+nested = st.recursive(
+    json_values,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(" ,\t".join).map(lambda items: f"[ {items}\r]"),
+        st.lists(st.tuples(json_strings, inner), max_size=3).map(
+            lambda pairs: "{\n" + ", ".join(f"{key} : {value}" for key, value in pairs) + "}"
+        ),
+    ),
+    max_leaves=5,
+)
 
 
-@given(st.lists(json_values, max_size=6))
-def test_equals_python(values: list[str]) -> None:
-    out, kinds = unescape(sliced(values))
-    expected = [twin.unescape(value) for value in values]
+@given(st.lists(nested, max_size=6), st.booleans())
+def test_equals_python(values: list[str], keep_other: bool) -> None:
+    out, kinds = unescape(sliced(values), keep_other)
+    expected = [twin.unescape(value, keep_other) for value in values]
     assert [KINDS[kind] for kind in kinds.tolist()] == [kind for kind, _ in expected]
     assert out.to_strings() == [text for _, text in expected]
 

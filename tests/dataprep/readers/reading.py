@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from dataprep.readers import READERS, BadRecord, Chunk, Damage, Extent, InputFile, ReadOptions, Split
-from dataprep.readers.records import RECORD_SCHEMA
+from dataprep.readers.records import fields_of, record_schema
 from dataprep.readers.splits import make_splits
 
 IDS = ReadOptions(id="id")
@@ -18,9 +18,10 @@ IDS = ReadOptions(id="id")
 
 @dataclass
 class Found:
-    """All that was read: documents (position, id, text), bad records, damage."""
+    """All that was read: documents (position, id, text), their carried fields, bad records, damage."""
 
     documents: list[tuple[int, str | None, str]] = field(default_factory=list)
+    carried: list[tuple[str | None, ...]] = field(default_factory=list)
     extents: list[int] = field(default_factory=list)
     bad: list[BadRecord] = field(default_factory=list)
     damage: list[Damage] = field(default_factory=list)
@@ -38,16 +39,18 @@ class Found:
         return [damage.reason for damage in self.damage]
 
 
-def collect(chunks: Iterable[Chunk]) -> Found:
+def collect(chunks: Iterable[Chunk], options: ReadOptions) -> Found:
     """Check every chunk and put them together."""
     found = Found()
     for chunk in chunks:
         assert isinstance(chunk.records, pa.RecordBatch)
-        assert chunk.records.schema.equals(RECORD_SCHEMA)
+        assert chunk.records.schema.equals(record_schema(options))
         chunk.records.validate(full=True)  # among other things, that texts are UTF-8
         rows = chunk.records.to_pydict()
         assert None not in rows["text"]
         found.documents += zip(rows["position"], rows["id"], rows["text"], strict=True)
+        columns = [column.to_pylist() for column in fields_of(chunk, options).values()]
+        found.carried += zip(*columns, strict=True) if columns else []
         found.extents += rows["extent"]
         found.bad += chunk.bad
         found.damage += chunk.damage
@@ -60,7 +63,7 @@ def input_file(path: Path, name: str | None = None) -> InputFile:
 
 
 def read_extents(format: str, extents: Sequence[Extent], options: ReadOptions = IDS) -> Found:
-    return collect(READERS[format].read(Split("source", format, tuple(extents)), options))
+    return collect(READERS[format].read(Split("source", format, tuple(extents)), options), options)
 
 
 def read_file(format: str, path: Path, options: ReadOptions | None = None) -> Found:
@@ -68,7 +71,7 @@ def read_file(format: str, path: Path, options: ReadOptions | None = None) -> Fo
     if options is None:
         options = IDS if READERS[format].has_fields else ReadOptions()
     splits = make_splits("source", format, [input_file(path)], options)
-    return collect(chunk for split in splits for chunk in READERS[format].read(split, options))
+    return collect((chunk for split in splits for chunk in READERS[format].read(split, options)), options)
 
 
 def read_ranges(format: str, path: Path, size: int, options: ReadOptions = IDS) -> Found:
@@ -77,4 +80,4 @@ def read_ranges(format: str, path: Path, size: int, options: ReadOptions = IDS) 
     starts = range(0, file.size_bytes, size)
     extents = [Extent(file, start, min(start + size, file.size_bytes)) for start in starts]
     splits = [Split("source", format, (extent,)) for extent in extents]
-    return collect(chunk for split in splits for chunk in READERS[format].read(split, options))
+    return collect((chunk for split in splits for chunk in READERS[format].read(split, options)), options)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,34 +38,55 @@ FILES = {
 }
 
 
+IN_CP1252 = {
+    "jsonl": [b'{"id":"a","text":"caf\xe9 \x80"}\n{"text":"\x81"}\n{"text":"b"}'],
+    "csv": [b"id,text\na,caf\xe9\nb,\x81\nc,\x80\n"],
+    "text": [b"caf\xe9\r\n", b"\x81"],
+}
+
+
 def parquet(path: Path) -> None:
     texts = pa.array([b"a", None, b"\xff", "\u4e2d".encode(), b"x" * 2000], type=pa.binary())
     ids = pa.array([1, 2, None, 4, 5])
     pq.write_table(pa.table({"id": ids, "text": texts}), path, row_group_size=2)
 
 
-def digest(format: str, folder: Path) -> str:
-    """SHA-256 over documents, bad records and damage of the format's files, with a limit of 1,000 bytes."""
-    one_a_file = format in ("text", "metadata", "docstrings")
-    options = ReadOptions(id=None if one_a_file else "id", max_document_bytes=1000)
+def digest(format: str, folder: Path, contents: list[bytes], options: ReadOptions) -> str:
+    """SHA-256 over documents, bad records and damage of the files."""
     if format == "parquet":
         parquet(folder / "0")
         extents = [Extent(input_file(folder / "0"), 0, 3, "row_groups")]
     else:
-        for number, content in enumerate(FILES[format]):
+        for number, content in enumerate(contents):
             (folder / str(number)).write_bytes(content)
-        files = [input_file(folder / str(number)) for number in range(len(FILES[format]))]
+        files = [input_file(folder / str(number)) for number in range(len(contents))]
         extents = [Extent(file, 0, file.size_bytes) for file in files]
     found = read_extents(format, extents, options)
     bad = [(each.extent, each.position, each.line, each.reason) for each in found.bad]
     damage = [(each.extent, each.position, each.unread_bytes, each.reason) for each in found.damage]
-    whole = json.dumps([found.documents, found.extents, bad, damage])
-    return hashlib.sha256(whole.encode()).hexdigest()
+    whole = [found.documents, found.extents, bad, damage, *([found.carried] if options.carry else [])]
+    return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
+
+
+def digests(format: str, folder: Path) -> dict[str, str]:
+    """With a limit of 1,000 bytes; of formats that have them also with templates, carried fields and another
+    encoding."""
+    reader = READERS[format]
+    plain = ReadOptions(id="id" if reader.has_fields else None, max_document_bytes=1000)
+    contents = FILES.get(format, [])
+    found = {"digest": digest(format, folder, contents, plain)}
+    if reader.has_fields:
+        options = replace(plain, text="{id?} {text}", carry=("more" if format == "jsonl" else "id", "text"))
+        found["with_fields"] = digest(format, folder, contents, options)
+    if reader.is_text:
+        options = replace(plain, encoding="cp1252")
+        found["in_cp1252"] = digest(format, folder, IN_CP1252[format], options)
+    return found
 
 
 @pytest.mark.parametrize("format", READERS)
 def test_result_changes_only_with_the_version(format: str, tmp_path: Path) -> None:
-    assert {"version": READERS[format].version, "digest": digest(format, tmp_path)} == GOLDEN[format]
+    assert {"version": READERS[format].version, **digests(format, tmp_path)} == GOLDEN[format]
 
 
 def test_every_reader_is_pinned() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from dataprep.kernels.framing import line_bounds, strip_lines
 from dataprep.readers import READERS, Extent, ReadOptions, Split
-from dataprep.readers.json_fields import MAX_DEPTH, make_decoder, parse_line, parse_together
+from dataprep.readers.json_fields import MAX_DEPTH, Layout, parse_line, parse_together
 from dataprep.readers.records import BadDocument
 from tests.dataprep.kernels.strategies import texts
 from tests.dataprep.readers.reading import IDS, Found, input_file, read_extents, read_file, read_ranges
@@ -49,6 +50,15 @@ lines = st.one_of(
         ]
     ),
 )  # fmt: skip
+keys = st.sampled_from(["a", "b", "a.b", "a.b.c", "c", "meta", "id", "text"])
+nested = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), texts, st.just("x")),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=3),
+    max_leaves=8,
+)
+nested_lines = st.tuples(
+    st.dictionaries(keys, nested, max_size=5), st.booleans(), st.sampled_from([",", " , "])
+).map(lambda each: json.dumps(each[0], ensure_ascii=each[1], separators=(each[2], ": ")).encode())
 files = st.tuples(
     st.sampled_from([b"", b"\xef\xbb\xbf"]),
     st.lists(lines, max_size=8).map(b"\n".join),
@@ -58,7 +68,7 @@ files = st.tuples(
 
 def as_twin(found: Found) -> twin.Found:
     bad = [(bad.position, bad.line, bad.reason) for bad in found.bad]
-    return twin.Found(found.documents, bad)
+    return twin.Found(found.documents, [[] for _ in found.documents], bad)
 
 
 def starts_like_an_array(data: bytes) -> bool:
@@ -77,6 +87,46 @@ def test_equals_the_slow_twin(path: Path, data: bytes, limit: int) -> None:
     path.write_bytes(data)
     found = read_file("jsonl", path, ReadOptions(id="id", max_document_bytes=limit))
     assert as_twin(found) == twin.read(data, limit)
+
+
+@given(
+    st.lists(nested_lines | lines, max_size=8).map(b"\n".join),
+    st.sampled_from(
+        [
+            ("text", "text"),
+            ("a.b", "a.b"),
+            ("meta.a.b.c", "meta.a.b.c"),
+            ("{a.b}", [("a.b", False)]),
+            ("{{{a?}}}\n{c}{c}", ["{", ("a", True), "}\n", ("c", False), ("c", False)]),
+            ("{text?}{a.b.c?}", [("text", True), ("a.b.c", True)]),
+        ]
+    ),
+    st.sampled_from(["id", "a.b"]),
+    st.sampled_from([40, 100 << 20]),
+)
+def test_paths_templates_and_carried_fields_equal_the_slow_twin(
+    path: Path, data: bytes, text: tuple[str, str | list[Any]], own_id: str, limit: int
+) -> None:
+    if starts_like_an_array(data):
+        data = b"x" + data
+    path.write_bytes(data)
+    carry = ("a", "a.b", "a.b.c", "meta.a.b", "text", "nowhere.at.all")
+    options = ReadOptions(text=text[0], id=own_id, carry=carry, max_document_bytes=limit)
+    found = read_file("jsonl", path, options)
+    expected = twin.read(data, limit, text[1], own_id, carry)
+    assert as_twin(found).documents == expected.documents
+    assert as_twin(found).bad == expected.bad
+    rows = zip(found.carried, expected.carried, strict=True)
+    carried = [[as_parsed(*pair) for pair in zip(*row, strict=True)] for row in rows]
+    assert carried == expected.carried
+
+
+def as_parsed(carried: str | None, expected: object) -> object:
+    """A carried value as the twin has it: what is no string is JSON."""
+    if carried is None or (isinstance(expected, str) and not isinstance(expected, twin.Number)):
+        return carried
+    assert carried == twin.compact(carried)
+    return json.loads(carried, parse_int=twin.Number, parse_float=twin.Number)
 
 
 @given(files, st.integers(0, 2**31), st.binary(min_size=1, max_size=2))
@@ -107,18 +157,19 @@ def test_both_routes_are_equal(data: bytes) -> None:
     array = np.frombuffer(data, dtype=np.uint8)
     inner_starts, inner_ends, plain = strip_lines(array, *line_bounds(array), MAX_DEPTH)
     content = [data[start:end] for start, end in zip(inner_starts, inner_ends, strict=True) if start < end]
-    decoder = make_decoder(IDS)
-    together = parse_together(memoryview(data), len(content), decoder) if plain else None
-    apart = [parse_line(line, decoder) for line in content]
+    layout = Layout(["text", "id", "meta", "meta.a", "meta.a.b", "a.b"])
+    together = parse_together(memoryview(data), len(content), layout) if plain else None
+    apart = [parse_line(line, layout) for line in content]
     if together is None:
         return
-    assert [(bytes(row.text), bytes(row.id)) for row in together] == [
-        (bytes(row.text), bytes(row.id)) for row in apart
-    ]
+    fast, slow = layout.columns(together), layout.columns(apart)
+    assert {path: list(map(bytes, values)) for path, values in fast.items()} == {
+        path: list(map(bytes, values)) for path, values in slow.items()
+    }
 
 
 def test_the_fast_route_is_taken(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(line: bytes, decoder: object) -> None:
+    def never(line: bytes, layout: object) -> None:
         raise AssertionError(f"one at a time: {line!r}")
 
     monkeypatch.setattr("dataprep.readers.jsonl.parse_line", never)
@@ -228,10 +279,12 @@ def test_limits_of_length_and_depth_are_exact(path: Path) -> None:
 @given(st.text(alphabet="\\ud8f0CeE29a", max_size=12))
 def test_a_row_never_holds_a_lone_surrogate(piece: str) -> None:
     # the kernel that unescapes relies on the parser for this
-    row = parse_line(f'{{"text":"{piece}"}}'.encode(), make_decoder(IDS))
+    layout = Layout(["text"])
+    row = parse_line(f'{{"text":"{piece}"}}'.encode(), layout)
     if isinstance(row, BadDocument):
         return
-    assert not twin.has_surrogate(json.loads(bytes(row.text)))
+    (value,) = layout.columns([row])["text"]
+    assert not twin.has_surrogate(json.loads(bytes(value)))
 
 
 def test_many_bad_lines_come_in_many_chunks(path: Path) -> None:

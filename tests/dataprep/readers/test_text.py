@@ -9,7 +9,7 @@ from hypothesis import given
 
 from dataprep.readers import READERS, Extent, ReadOptions, Split
 from tests.dataprep.kernels.strategies import texts
-from tests.dataprep.readers.reading import IDS, collect, input_file, read_extents, read_file
+from tests.dataprep.readers.reading import collect, input_file, read_extents, read_file
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,6 @@ def test_chunks_are_closed_before_they_grow_large(path: Path) -> None:
     path.write_bytes(b"x" * 1_000_000)
     file = input_file(path)
     split = Split("s", "text", tuple(Extent(file, 0, file.size_bytes) for _ in range(12)))
-    chunks = list(READERS["text"].read(split, IDS))
+    chunks = list(READERS["text"].read(split, ReadOptions()))
     assert [chunk.records.num_rows for chunk in chunks] == [4, 4, 4]
-    assert len(collect(chunks).documents) == 12
+    assert len(collect(chunks, ReadOptions()).documents) == 12

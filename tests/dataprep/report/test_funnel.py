@@ -38,7 +38,7 @@ def test_rows_that_add_up() -> None:
 
 def test_a_document_that_vanishes_is_seen() -> None:
     assert check_funnel(changed(1, 5)) == [
-        "web, rule: 10 in, 4 dropped, 5 out",
+        "web, rule: 10 in, 4 gone, 5 out",
         "web: 5 left, 6 in holdout and train",
     ]
     assert check_funnel(changed(3, 4)) == ["web: 6 left, 5 in holdout and train"]

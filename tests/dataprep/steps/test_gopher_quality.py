@@ -112,7 +112,7 @@ def test_only_the_words_to_look_for_are_measured() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"definition": "dolma"},
+        {"definition": "nemo"},
         {"min_words": -1},
         {"min_words": True},
         {"max_bullet_lines_ratio": 1.5},
@@ -125,6 +125,53 @@ def test_only_the_words_to_look_for_are_measured() -> None:
 def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         GopherQualityParams(**wrong)
+
+
+DOLMA = GopherQualityParams(definition="dolma")
+WORDS = "the words that have to be here " * 10
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (WORDS, []),
+        (WORDS[:150], ["gopher_short_doc"]),
+        ("the words that have to be here " * 15_000, ["gopher_long_doc"]),
+        ("of a to be b c " * 20, ["gopher_below_avg_threshold"]),
+        ("the internationalization internationalization " * 20, ["gopher_above_avg_threshold"]),
+        (f"the of {'w' * 45} " * 20, []),  # the mean is more, the median is not
+        (WORDS + "#tag " * 9, ["gopher_too_many_symbols"]),
+        (WORDS + "end\u2026 " * 9, ["gopher_too_many_symbols"]),
+        (WORDS + "###### " * 4 + "word... " * 9, []),
+        ("* the words that have to be here\n" * 12, ["gopher_too_many_bullets"]),
+        (" * the words that have to be here\n\u2022 apples\n" * 12, []),
+        (
+            "the words that have to be here\u2026\n" * 12,
+            ["gopher_too_many_symbols", "gopher_too_many_end_ellipsis"],
+        ),
+        ("the words that have to be here...\n" * 12, []),
+        (WORDS + "1234 " * 30, ["gopher_below_alpha_threshold"]),
+        ("Many words without those eight little helpers. " * 10, ["gopher_enough_stop_words"]),
+        ("Many words without that and without that more. " * 10, []),  # every time counts
+        (
+            "",
+            [
+                "gopher_short_doc",
+                "gopher_below_avg_threshold",
+                "gopher_below_alpha_threshold",
+                "gopher_enough_stop_words",
+            ],
+        ),
+    ],
+)
+def test_reasons_of_dolma_by_example(text: str, wanted: list[str]) -> None:
+    assert reasons_of(Texts.from_strings([WORDS, text]), DOLMA) == [[], wanted]
+
+
+def test_null_or_zero_switches_off_in_dolma() -> None:
+    for off in (None, 0):
+        params = GopherQualityParams(**dict.fromkeys(NONE, off), definition="dolma")
+        assert reasons_of(Texts.from_strings(["", "#", "\u2026", "*"]), params) == [[], [], [], []]
 
 
 def test_punctuation_is_that_of_datatrove() -> None:

@@ -1,0 +1,45 @@
+"""Whether every `route:` names a signal that there is, with bins or labels as its values are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dataprep.batch import Batch
+from dataprep.chain import Link, chain_of
+from dataprep.columns import concat
+from dataprep.recipe import Recipe
+from dataprep.recipe.model import Bin
+from dataprep.steps.base import Edit, Signals, Transform
+from manifests.problems import Problem
+from manifests.wording import did_you_mean
+
+
+def check_routes(recipe: Recipe) -> Iterator[Problem]:
+    """One problem for each route that could not be followed. What a step measures shows on no documents."""
+    for name, source in recipe.sources.items():
+        if source.route is None:
+            continue
+        at = ("sources", name, "route")
+        label, _, signal = source.route.by.rpartition(".")
+        link = next(link for link in chain_of(recipe, name) if link.label == label)
+        signals = _signals(link)
+        if signal not in signals:
+            guess = did_you_mean(signal, list(signals))
+            yield Problem((*at, "by"), f'no signal "{signal}" of {label}{guess}')
+            continue
+        is_number = isinstance(signals[signal], np.ndarray) and signals[signal].ndim == 1
+        for made, each in source.route.to.items():
+            if isinstance(each, Bin) != is_number:
+                wanted = "from: and below: of a number" if is_number else "a list of labels"
+                yield Problem((*at, "to", made), f"{source.route.by} needs {wanted}")
+
+
+def _signals(link: Link) -> Signals:
+    nothing = Batch.of(concat([]))
+    if isinstance(link.step, Transform):
+        return {}
+    if isinstance(link.step, Edit):
+        return link.step.edit(nothing, link.params)[1]
+    return link.step.measure(nothing, link.params)

@@ -1,0 +1,139 @@
+"""The verdict table: one row a document that was read, with what became of it and why, as Parquet.
+
+Written beside the manifest on request (`dataprep run --verdicts`); no part of the corpus. Memory: the columns
+of one split, and the places of all documents that a duplicate names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dataprep.chain import BASE
+from dataprep.columnfile import hashes_to_arrow, read_columns
+from dataprep.decide.verdicts import KEPT
+from dataprep.plan import Plans
+from dataprep.stages import decide, measure
+from manifests.files import atomic_path
+
+NAME = "verdicts.parquet"
+
+SCHEMA = pa.schema(
+    [
+        pa.field("source", pa.string(), nullable=False),
+        pa.field("id", pa.string()),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("position", pa.int64(), nullable=False),
+        pa.field("raw_hash", pa.binary(16), nullable=False),
+        pa.field("text_bytes", pa.int64(), nullable=False),
+        pa.field("verdict", pa.string(), nullable=False),
+        pa.field("output", pa.string()),
+        pa.field("reasons", pa.list_(pa.string()), nullable=False),
+        pa.field("match_source", pa.string()),
+        pa.field("match_id", pa.string()),
+        pa.field("match_path", pa.string()),
+        pa.field("match_position", pa.int64()),
+    ]
+)
+"""source: of the recipe. text_bytes: as read. verdict: "train", "holdout" or "dropped". output: the source of
+the corpus that it is in. reasons: "step: reason", the one that it was dropped for first. match_...: the
+document that it is a duplicate of."""
+
+
+def write_verdicts(plans: Plans, path: Path) -> int:
+    """Write the table of a run whose DECIDE is done; return its rows."""
+    rows = 0
+    with atomic_path(path) as temporary, pq.ParquetWriter(temporary, SCHEMA, compression="zstd") as writer:
+        for table in verdict_rows(plans):
+            writer.write_table(table)
+            rows += table.num_rows
+    return rows
+
+
+def verdict_rows(plans: Plans) -> Iterator[pa.Table]:
+    """The rows of every split, in the order of the splits."""
+    places = Places(plans)
+    for index in range(len(plans.splits)):
+        yield verdicts_of(plans, index, places)
+
+
+def verdicts_of(plans: Plans, index: int, places: Places) -> pa.Table:
+    """The rows of one split."""
+    entry = plans.entries[decide.STAGE][0]
+    facts = entry.facts["splits"][index]
+    verdict: Any = read_columns(entry.file(decide.VERDICTS), facts["start"], facts["documents"])
+    kept = verdict["code"] == KEPT
+    outputs = np.array(list(plans.recipe.outputs), dtype=object)
+    match = places.of(verdict["match"])
+    subset = np.where(verdict["heldout"], "holdout", "train")
+    columns = {
+        **places.of_split(index),
+        "verdict": pa.array(np.where(kept, subset, "dropped"), pa.string()),
+        "output": pa.array(outputs[verdict["output"]], pa.string(), mask=~kept),
+        "reasons": reasons_of(verdict, [f"{label}: {reason}" for label, reason in entry.facts["reasons"]]),
+        **{f"match_{name}": match[name] for name in ("source", "id", "path", "position")},
+    }
+    return pa.table({name: columns[name] for name in SCHEMA.names}, schema=SCHEMA)
+
+
+def reasons_of(verdict: dict[str, Any], labels: Sequence[str]) -> pa.ListArray:
+    """The reasons of each document, first the one that it was dropped for, then the others in order."""
+    code = verdict["code"].astype(np.int64)
+    applies = np.zeros((len(code), len(labels) + 1), dtype=bool)
+    for number in range(1, len(labels) + 1):
+        word, bit = divmod(number - 1, 64)
+        applies[:, number] = (verdict[f"reasons{word}"] >> np.uint64(bit)) & np.uint64(1) > 0
+    dropped = np.flatnonzero(code)
+    applies[dropped, code[dropped]] = False
+    applies[dropped, 0] = True  # the first place stands for the reason that counts
+    rows, numbers = np.nonzero(applies)
+    numbers = np.where(numbers == 0, code[rows], numbers)
+    offsets = np.concatenate(([0], np.cumsum(applies.sum(axis=1))))
+    names = pa.array(labels, pa.string()).take(pa.array(numbers - 1))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names)
+
+
+class Places:
+    """Where documents came from, by their number over all splits."""
+
+    def __init__(self, plans: Plans) -> None:
+        self._plans = plans
+        starts = [facts["start"] for facts in plans.entries[decide.STAGE][0].facts["splits"]]
+        self._starts = np.array(starts, dtype=np.int64)
+
+    def of_split(self, index: int) -> dict[str, pa.Array]:
+        plan, keys = self._plans.splits[index], self._plans.keys[index]
+        base: Any = read_columns(self._plans.cache.get(measure.STAGE, keys[BASE]).file(measure.COLUMNS))
+        names = pa.array([extent.file.name for extent in plan.split.extents], pa.string())
+        return {
+            "source": pa.array([plan.split.source] * len(base["id"]), pa.string()),
+            "id": base["id"],
+            "path": names.take(pa.array(base["extent"])),
+            "position": pa.array(base["position"], pa.int64()),
+            "raw_hash": hashes_to_arrow(base["raw_hash"]),
+            "text_bytes": pa.array(base["text_bytes"], pa.int64()),
+        }
+
+    def of(self, numbers: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
+        """The places of some documents; null for -1."""
+        names = ("source", "id", "path", "position")
+        tables = [pa.table({name: pa.nulls(1, SCHEMA.field(name).type) for name in names})]
+        found = np.zeros(len(numbers), dtype=np.int64)  # row in the joined tables; row 0 is null
+        rows = 1
+        named = np.flatnonzero(numbers >= 0)
+        split_of = np.searchsorted(self._starts, numbers[named], side="right") - 1
+        for index in np.unique(split_of).tolist():
+            mine = named[split_of == index]
+            wanted, inverse = np.unique(numbers[mine] - self._starts[index], return_inverse=True)
+            where = self.of_split(index)
+            tables.append(pa.table({name: where[name].take(pa.array(wanted)) for name in names}))
+            found[mine] = rows + inverse
+            rows += len(wanted)
+        joined = pa.concat_tables(tables).take(pa.array(found)).combine_chunks()
+        return {name: joined.column(name).chunk(0) if len(numbers) else pa.nulls(0) for name in names}

@@ -1,0 +1,57 @@
+"""Slow twin of `dataprep/kernels/sentences.py`: spaCy's Sentencizer over a list of words with white space."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+
+from dataprep.kernels.abbreviations import ABBREVIATIONS
+from dataprep.kernels.marks import SENTENCE_MARKS, code_points
+from tests.reference.words import parts, words
+
+MARKS = set(map(chr, code_points(SENTENCE_MARKS)))
+
+
+def pieces(text: str) -> list[tuple[str, int, bool]]:
+    """(word, where it begins, whether it ends a sentence), white space but a single space included."""
+    found: list[tuple[str, int, bool]] = []
+    for match in re.finditer(r"\s+|\S+", text):
+        chunk, start = match.group(), match.start()
+        if chunk.isspace():
+            own = 1 if start and chunk[0] == " " else 0
+            if len(chunk) > own:
+                found.append((chunk[own:], start + own, False))
+            continue
+        front, middle, _ = parts(chunk)
+        first = len("".join(front))
+        last = first + len(middle)
+        whole = range(0)  # where full stops belong to an abbreviation
+        if middle in ABBREVIATIONS:
+            whole = range(last, last + 1)
+        elif middle[-1:] == "." and middle[:-1] in ABBREVIATIONS:
+            whole = range(first, last)
+        place = 0
+        for word in words(chunk):
+            ends = word in MARKS and not (word == "." and place in whole)
+            found.append((word, start + place, ends))
+            place += len(word)
+    return found
+
+
+def starts(text: str) -> list[int]:
+    """Where every sentence but the first begins."""
+    found, seen = [], False
+    for word, start, ends in pieces(text):
+        if ends:
+            seen = True
+        elif seen and not all(unicodedata.category(character)[0] == "P" for character in word):
+            found.append(start)
+            seen = False
+    return found
+
+
+def sentences(text: str) -> list[str]:
+    """The text cut where sentences begin; [""] for nothing."""
+    cuts = [0, *starts(text), len(text)]
+    return [text[a:b] for a, b in itertools.pairwise(cuts)]
