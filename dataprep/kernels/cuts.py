@@ -94,7 +94,7 @@ def front_word(text, at, stop, pages, cells):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _contraction(text, first, stop, pages, cells):  # type: ignore[no-untyped-def]
+def contraction(text, first, stop, pages, cells):  # type: ignore[no-untyped-def]
     """Bytes of the contraction that ends at `stop` and does not begin at `first`, or 0."""
     if stop - first < 3:
         return 0
@@ -124,7 +124,7 @@ def back_word(text, first, stop, pages, cells):  # type: ignore[no-untyped-def]
     if kind >= OUTER:
         return size
     if kind <= DIGIT:
-        return _contraction(text, first, stop, pages, cells)
+        return contraction(text, first, stop, pages, cells)
     before_at = start_before(text, at, first)
     before = class_at(text, before_at, at, pages, cells)[0] if at > first else OTHER
     if kind in (PLUS, CURRENCY, PERCENT):
@@ -136,11 +136,10 @@ def back_word(text, first, stop, pages, cells):  # type: ignore[no-untyped-def]
             at -= 1
         return stop - at
     if before == UPPER:
-        return (
-            1
-            if class_at(text, start_before(text, before_at, first), before_at, pages, cells)[0] == UPPER
-            else 0
-        )
+        if before_at == first:
+            return 0  # an initial; what stands before the chunk is none of its business
+        two_before = start_before(text, before_at, first)
+        return 1 if class_at(text, two_before, before_at, pages, cells)[0] == UPPER else 0
     return 0 if before in (OTHER, CURRENCY) or EQUALS <= before <= CARET else 1
 
 

@@ -1,5 +1,4 @@
-"""The counts behind Gopher's quality rules, in one walk over each text. Words are those of
-`kernels/words.py`.
+"""The counts behind Gopher's quality rules, from the words of `kernels/words.py` and one walk over the lines.
 
 Counts only: thresholds and ratios are in `dataprep/steps/gopher_quality.py`. Slow twin:
 `tests/reference/quality.py`.
@@ -13,10 +12,17 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.characters import ALPHABETIC, CLASS, LINE_BREAK, PUNCTUATION, SPACE, character_table
-from dataprep.kernels.texts import Bytes, Offsets, Texts
-from dataprep.kernels.utf8 import ascii_letters, decode, lookup, pointer, read_only
-from dataprep.kernels.words import chunk_bounds, word_end
+from dataprep.kernels.masks import byte_set, bytes_of, followed_by, lowest, window
+from dataprep.kernels.stop_words import (
+    SHORT,
+    short_word_bit,
+    short_word_table,
+    stop_word_bit,
+    stop_word_tables,
+)
+from dataprep.kernels.texts import Bytes, Offsets
+from dataprep.kernels.utf8 import load64, ones, pointer, read_only, trailing_zeros
+from dataprep.kernels.words import ALPHABETIC, NON_SYMBOL, WIDE, Words, find_words
 
 COUNTS = (
     "words",
@@ -30,37 +36,75 @@ COUNTS = (
     "bullet_lines",  # whose first character but white space is "-" or U+2022
     "ellipsis_lines",  # that end, but for white space, with "..." or U+2026
 )
-WORDS, NON_SYMBOL, CHARACTERS, ALPHABETIC_WORDS, STOP_WORDS, HASHES, ELLIPSES, LINES, BULLETS, ENDS = range(
-    10
-)
-MAX_STOP_WORDS = 64
+WORDS, NON_SYMBOL_WORDS, CHARACTERS, ALPHABETIC_WORDS, STOP_WORDS = range(5)
+HASHES, ELLIPSES, LINES, BULLETS, ENDS = range(5, 10)
+
+EIGHT_WIDE = np.uint64(0x0101010101010101 * WIDE)
+line_breaks, hashes, full_stops = byte_set((0x0A, 0x0D), (0x1C, 0x1E)), bytes_of("#"), bytes_of(".")
+leads = byte_set((0xC2, 0xC2), (0xE2, 0xE2))
+"""First bytes of the line breaks beyond ASCII, U+0085, U+2028 and U+2029, and of U+2026."""
 
 
-def quality_counts(data: Bytes, offsets: Offsets, stop_words: Sequence[str]) -> npt.NDArray[np.int64]:
-    """int64[n, 10], columns as in COUNTS. At most 64 different stop words (a bit each), none empty."""
-    return _counts(read_only(data), read_only(offsets), *stop_word_tables(stop_words), *character_table())
+def quality_counts(
+    data: Bytes, offsets: Offsets, stop_words: Sequence[str], words: Words | None = None
+) -> npt.NDArray[np.int64]:
+    """int64[n, 10], columns as in COUNTS. At most 64 different stop words (a bit each), none empty. `words`:
+    what `find_words` returns of the same texts, if the caller has it."""
+    words = words or find_words(data, offsets)
+    data, offsets = read_only(data), read_only(offsets)
+    found = tuple(map(read_only, (words.starts, words.sizes, words.traits, words.offsets)))
+    out = np.zeros((offsets.size - 1, len(COUNTS)), dtype=np.int64)
+    _count_words(data, offsets, found, stop_word_tables(stop_words), short_word_table(stop_words), out)
+    _count_lines(data, offsets, found, np.empty(64, dtype=np.uint8), out)
+    return out
 
 
-def stop_word_tables(stop_words: Sequence[str]) -> tuple[Bytes, Offsets, npt.NDArray[np.int64]]:
-    """What `stop_word_bit` looks in: data and offsets of the sorted words; by first byte where they are."""
-    stops = Texts.from_strings(sorted(set(stop_words)))
-    firsts = np.array([word[0] for word in stops], dtype=np.int64)
-    return read_only(stops.data), read_only(stops.offsets), np.searchsorted(firsts, np.arange(257))
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def stop_word_bit(text, start, end, stop_text, stop_ends, ranges):  # type: ignore[no-untyped-def]
-    """The bit of the stop word text[start:end], or 0. `ranges`: by first byte, where such stop words are."""
-    byte = np.int64(text[start])
-    for index in range(ranges[byte], ranges[byte + 1]):
-        first = stop_ends[index]
-        if stop_ends[index + 1] - first == end - start:
-            same = True
-            for place in range(1, end - start):
-                same = same and text[start + place] == stop_text[first + place]
-            if same:
-                return np.uint64(1) << np.uint64(index)
-    return np.uint64(0)
+@njit(cache=True, nogil=True)
+def _count_words(data, offsets, words, stops, shorts, out):  # type: ignore[no-untyped-def]
+    text = pointer(data)
+    start_array, size_array, trait_array, word_offsets = words
+    starts, sizes, traits = pointer(start_array), pointer(size_array), pointer(trait_array)
+    stop_data, stop_offsets, stop_ranges = stops
+    stop_text, stop_ends, ranges = pointer(stop_data), pointer(stop_offsets), pointer(stop_ranges)
+    slot_array, hashing = shorts
+    slots, factor, shift = pointer(slot_array), hashing[0], hashing[1]
+    longest_stop = 0
+    for index in range(stop_offsets.size - 1):
+        longest_stop = max(longest_stop, stop_offsets[index + 1] - stop_offsets[index])
+    for index in range(offsets.size - 1):
+        begin, first, last = offsets[index], word_offsets[index], word_offsets[index + 1]
+        # Plain sums in loops of their own, which run many words at a time.
+        alphabetic, non_symbol, characters = 0, 0, 0
+        for word in range(first, last):
+            alphabetic += traits[word] & ALPHABETIC
+        for word in range(first, last):
+            non_symbol += (traits[word] & NON_SYMBOL) // NON_SYMBOL
+        for word in range(first, last):
+            characters += sizes[word] if traits[word] & NON_SYMBOL else 0
+        word = first
+        while word < last:
+            if word + 8 <= last and load64(traits, word) & EIGHT_WIDE == 0:
+                word += 8
+                continue
+            if traits[word] & (NON_SYMBOL | WIDE) == NON_SYMBOL | WIDE:
+                for at in range(begin + starts[word], begin + starts[word] + sizes[word]):
+                    characters -= text[at] & 0xC0 == 0x80
+            word += 1
+        found = np.uint64(0)
+        in_table = offsets[index + 1] + SHORT <= data.size
+        if in_table:
+            for word in range(first, last):
+                start, size = begin + starts[word], np.int64(sizes[word])
+                found |= short_word_bit(text, start, size, slots, factor, shift)
+        if not in_table or longest_stop > SHORT:
+            for word in range(first, last):
+                start = begin + starts[word]
+                found |= stop_word_bit(text, start, start + sizes[word], stop_text, stop_ends, ranges)
+        out[index, WORDS] = last - first
+        out[index, NON_SYMBOL_WORDS] = non_symbol
+        out[index, CHARACTERS] = characters
+        out[index, ALPHABETIC_WORDS] = alphabetic
+        out[index, STOP_WORDS] = ones(found)
 
 
 @njit(inline="always")
@@ -79,106 +123,88 @@ def _ends_ellipsis(text, start, end):  # type: ignore[no-untyped-def]
     return text[end - 1] == 0xA6 and text[end - 2] == 0x80 and text[end - 3] == 0xE2
 
 
+@njit(inline="always")
+def _is_cr_lf(text, at):  # type: ignore[no-untyped-def]
+    return text[at] == 0x0D and text[at + 1] == 0x0A
+
+
 @njit(cache=True, nogil=True)
-def _counts(  # type: ignore[no-untyped-def]
-    data, offsets, stop_data, stop_offsets, stop_ranges, page_array, cell_array
-):
-    text, pages, cells = pointer(data), pointer(page_array), pointer(cell_array)
-    stop_text, stop_ends, ranges = pointer(stop_data), pointer(stop_offsets), pointer(stop_ranges)
-    out = np.zeros((offsets.size - 1, 10), dtype=np.int64)
-    ascii_cells = np.empty(256, dtype=np.uint8)
-    for byte in range(256):  # bytes beyond ASCII have no cell of their own: 0 is neither letter nor mark
-        ascii_cells[byte] = lookup(pages, cells, byte) if byte < 0x80 else 0
+def _first_from(starts, word, last, place):  # type: ignore[no-untyped-def]
+    """The first of the words `word` to `last` that begins at `place` or later; looks near `word` first."""
+    step = 1
+    while word + step <= last and starts[word + step - 1] < place:
+        word += step
+        step *= 2
+    low, high = word, min(word + step, last)
+    while low < high:
+        middle = (low + high) // 2
+        if starts[middle] < place:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _count_lines(data, offsets, words, tail_array, out):  # type: ignore[no-untyped-def]
+    start_array, size_array, _, word_offsets = words
+    text, starts, sizes, tail = pointer(data), pointer(start_array), pointer(size_array), pointer(tail_array)
     for index in range(offsets.size - 1):
-        words, non_symbol, characters, alphabetic = 0, 0, 0, 0
-        hashes, ellipses, lines, bullets, ends = 0, 0, 0, 0, 0
-        found = np.uint64(0)
-        at, stop = offsets[index], offsets[index + 1]
-        line_start, line_empty, last_end = at, True, at  # last_end: of the last chunk so far
-        while at < stop:
-            # White space up to the next chunk, and the lines that end in it.
-            cell = ascii_cells[text[at]]
-            size = 1
-            if text[at] >= 0x80:
-                code, size = decode(text, at, stop)
-                cell = lookup(pages, cells, code)
-            if cell & CLASS == SPACE:
-                if cell & LINE_BREAK:
-                    ends += _ends_ellipsis(text, line_start, last_end)
-                    if text[at] == 0x0D and at + 1 < stop and text[at + 1] == 0x0A:
-                        size = 2
-                    lines += 1
-                    line_start, line_empty, last_end = at + size, True, at + size
-                at += size
-                continue
-            if line_empty:
-                line_empty = False
-                bullets += _begins_bullet(text, at, stop)
-            # A chunk; most are ASCII letters alone.
-            start = at
-            at += ascii_letters(text, at, stop)
-            if at > start and (at == stop or (text[at] < 0x80 and ascii_cells[text[at]] & CLASS == SPACE)):
-                words += 1
-                non_symbol += 1
-                alphabetic += 1
-                characters += at - start
-                found |= stop_word_bit(text, start, at, stop_text, stop_ends, ranges)
-                last_end = at
-                continue
-            dots = 0
-            while at < stop:
-                byte = text[at]
-                size = 1
-                if byte < 0x80:
-                    cell = ascii_cells[byte]
-                    hashes += byte == 0x23
-                    dots = dots + 1 if byte == 0x2E else 0
+        begin, stop = offsets[index], offsets[index + 1]
+        word, last_word = word_offsets[index], word_offsets[index + 1]
+        num_hashes, ellipses, lines, bullets, ends = 0, 0, 0, 0, 0
+        line_start, dots, after_dot = begin, 0, begin
+        for at in range(begin, stop, 64):
+            block, place = window(text, at, stop, data.size, tail)
+            room = stop - at
+            inside = ~np.uint64(0) if room >= 64 else (np.uint64(1) << np.uint64(room)) - np.uint64(1)
+            num_hashes += np.int64(ones(hashes(block, place) & inside))
+            stops = full_stops(block, place) & inside
+            if stops & (followed_by(stops) | np.uint64(1)):
+                while stops:
+                    dot = at + trailing_zeros(stops)
+                    dots = dots + 1 if dot == after_dot else 1
+                    after_dot = dot + 1
                     if dots == 3:
                         ellipses += 1
                         dots = 0
-                else:
-                    dots = 0
-                    code, size = decode(text, at, stop)
-                    cell = lookup(pages, cells, code)
-                    ellipses += code == 0x2026
-                if cell & CLASS == SPACE:
+                    stops ^= lowest(stops)
+            elif stops >> np.uint64(63):
+                dots, after_dot = 1, at + 64
+            breaks = line_breaks(block, place) & inside
+            wide = leads(block, place) & inside
+            while wide:
+                bit = lowest(wide)
+                byte = at + trailing_zeros(wide)
+                second, third = text[byte + 1], text[byte + 2] if byte + 2 < stop else 0
+                if text[byte] == 0xC2:
+                    breaks |= bit if second == 0x85 else np.uint64(0)
+                elif second == 0x80:
+                    ellipses += third == 0xA6
+                    breaks |= bit if third == 0xA8 or third == 0xA9 else np.uint64(0)
+                wide ^= bit
+            # The end of the text is the end of a last line.
+            while breaks or (at + 64 >= stop and line_start < stop):
+                line_end, size = stop, 0
+                if breaks:
+                    line_end = at + trailing_zeros(breaks)
+                    size = 1 if text[line_end] < 0x80 else 2 if text[line_end] == 0xC2 else 3
+                    breaks ^= lowest(breaks)
+                    if line_end == line_start > begin and _is_cr_lf(text, line_end - 1):
+                        line_start += 1
+                        continue
+                lines += 1
+                next_word = _first_from(starts, word, last_word, line_end - begin)
+                if next_word > word:
+                    bullets += _begins_bullet(text, begin + starts[word], line_end)
+                    end = begin + starts[next_word - 1] + sizes[next_word - 1]
+                    ends += _ends_ellipsis(text, line_start, end)
+                word = next_word
+                line_start = line_end + size
+                if size == 0:
                     break
-                at += size
-            last_end = at
-            bounds = chunk_bounds(text, start, at, pages, cells)
-            place = start
-            while place < at:
-                end = word_end(text, place, at, bounds, pages, cells)
-                length, has_letter, has_other = 0, False, False
-                found |= stop_word_bit(text, place, end, stop_text, stop_ends, ranges)
-                while place < end:
-                    cell = ascii_cells[text[place]]
-                    size = 1
-                    if text[place] >= 0x80:
-                        code, size = decode(text, place, end)
-                        cell = lookup(pages, cells, code)
-                    length += 1
-                    has_letter |= (cell & ALPHABETIC) != 0
-                    has_other |= (cell & PUNCTUATION) == 0
-                    place += size
-                words += 1
-                alphabetic += has_letter
-                if has_other:
-                    non_symbol += 1
-                    characters += length
-        if stop > line_start:
-            lines += 1
-            ends += _ends_ellipsis(text, line_start, last_end)
-        while found:
-            found &= found - np.uint64(1)
-            out[index, STOP_WORDS] += 1
-        out[index, WORDS] = words
-        out[index, NON_SYMBOL] = non_symbol
-        out[index, CHARACTERS] = characters
-        out[index, ALPHABETIC_WORDS] = alphabetic
-        out[index, HASHES] = hashes
+        out[index, HASHES] = num_hashes
         out[index, ELLIPSES] = ellipses
         out[index, LINES] = lines
         out[index, BULLETS] = bullets
         out[index, ENDS] = ends
-    return out

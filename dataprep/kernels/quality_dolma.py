@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from dataprep.kernels.characters import ALPHABETIC, CLASS, SPACE, character_table
-from dataprep.kernels.quality import stop_word_bit, stop_word_tables
+from dataprep.kernels.stop_words import stop_word_bit, stop_word_tables
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import ascii_letters, decode, lookup, pointer, read_only
 

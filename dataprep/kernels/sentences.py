@@ -19,6 +19,7 @@ from numba import njit
 
 from dataprep.kernels.abbreviations import abbreviation_slots, is_abbreviation
 from dataprep.kernels.characters import character_table
+from dataprep.kernels.chunks import chunk_bounds, word_end
 from dataprep.kernels.cuts import start_before
 from dataprep.kernels.linebreaks import HIGH, LOW, zero_bytes
 from dataprep.kernels.marks import (
@@ -34,7 +35,6 @@ from dataprep.kernels.marks import (
 )
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import ascii_letters, load64, pointer, read_only, trailing_zeros
-from dataprep.kernels.words import chunk_bounds, word_end
 
 STOPS, CALLS, QUERIES = LOW * np.uint64(0x2E), LOW * np.uint64(0x21), LOW * np.uint64(0x3F)
 

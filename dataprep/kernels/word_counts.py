@@ -12,9 +12,9 @@ import numpy.typing as npt
 from numba import njit
 
 from dataprep.kernels.characters import CLASS, OUTER, SPACE, character_table
+from dataprep.kernels.chunks import chunk_bounds, word_end
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import ascii_letters, decode, lookup, pointer, read_only
-from dataprep.kernels.words import chunk_bounds, word_end
 
 BEYOND = 255
 """Kind of the bytes beyond ASCII, which have no class of their own."""

@@ -19,129 +19,129 @@ A chunk is a run of characters without white space (as `str.isspace` has it). A 
    digit or hyphen. Letters of scripts that are written without spaces are words of one letter with the
    marks that follow.
 
-The classes are those of `kernels/characters.py`. Slow twin: `tests/reference/words.py`.
+The classes are those of `kernels/characters.py`. Nearly all words are found by `kernels/blocks.py`, 64 bytes
+at a time; the other chunks are walked by `kernels/chunks.py`. Slow twin: `tests/reference/words.py`.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.characters import (
-    APOSTROPHE,
-    DIGIT,
-    EQUALS,
-    FULL_STOP,
-    LOWER,
-    MARK,
-    OTHER,
-    SPACE,
-    SPACELESS,
-    UPPER,
-    character_table,
-)
-from dataprep.kernels.cuts import back_word, class_at, cut, front_word, full_stops, is_address, start_before
+from dataprep.kernels.blocks import block_words
+from dataprep.kernels.characters import character_table
+from dataprep.kernels.chunks import ALPHABETIC, NON_SYMBOL, WIDE, hard_words, scan_chunk, simple_words
+from dataprep.kernels.cuts import class_at
+from dataprep.kernels.masks import lowest, window
 from dataprep.kernels.texts import Bytes, Offsets
-from dataprep.kernels.utf8 import ascii_letters, pointer, read_only
+from dataprep.kernels.utf8 import longest, ones, pointer, read_only, trailing_zeros
+
+__all__ = ["ALPHABETIC", "NON_SYMBOL", "WIDE", "Words", "find_words", "word_spans"]
+
+MAX_TEXT_BYTES = 2**31 - 1
+BLOCK_ROOM = 68
+"""Words that a block may put: one a byte, and three that do not count."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """The words of n texts: those of text i are `offsets[i]` to `offsets[i + 1]`. 9 bytes a word.
+
+    starts   int32 [m]: first byte, counted from where the word's text begins
+    sizes    int32 [m]: bytes
+    traits   uint8 [m]: ALPHABETIC | NON_SYMBOL | WIDE
+    offsets  int64 [n + 1]
+    """
+
+    starts: npt.NDArray[np.int32]
+    sizes: npt.NDArray[np.int32]
+    traits: npt.NDArray[np.uint8]
+    offsets: Offsets
+
+
+def find_words(data: Bytes, offsets: Offsets) -> Words:
+    """The words of each text (for `Batch.derived`). A text of 2 GiB or more is a ValueError."""
+    if longest(offsets) > MAX_TEXT_BYTES:
+        raise ValueError(f"words are found in texts of up to {MAX_TEXT_BYTES} bytes")
+    pages, cells = character_table()
+    tail = np.empty(64, dtype=np.uint8)
+    return Words(*_find_words(read_only(data), read_only(offsets), pages, cells, tail))
 
 
 def word_spans(data: Bytes, offsets: Offsets) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(spans int64[m, 2]: first byte and end of each word, word_offsets int64[n + 1]: of each text)."""
-    pages, cells = character_table()
-    return _word_spans(read_only(data), read_only(offsets), pages, cells)
+    """(spans int64[m, 2]: first byte and end of each word in `data`, word_offsets int64[n + 1]: of each
+    text)."""
+    words = find_words(data, offsets)
+    starts = words.starts + np.repeat(offsets[:-1], np.diff(words.offsets))
+    return np.stack((starts, starts + words.sizes), axis=1), words.offsets
 
 
 @njit(cache=True, nogil=True)
-def chunk_bounds(text, start, stop, pages, cells):  # type: ignore[no-untyped-def]
-    """(first byte of the middle, its end, whether it is an address) of the chunk text[start:stop]."""
-    first, last = start, stop
-    while first < last:
-        size = front_word(text, first, last, pages, cells)
-        if size == 0:
-            break
-        first += size
-    while first < last:
-        size = back_word(text, first, last, pages, cells)
-        if size == 0:
-            break
-        last -= size
-    return first, last, is_address(text, first, last, pages, cells)
+def _grown(array, count, room):  # type: ignore[no-untyped-def]
+    larger = np.empty(room, dtype=array.dtype)
+    larger[:count] = array[:count]
+    return larger
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _put_block(out, count, shift, firsts, lasts, letters, solids):  # type: ignore[no-untyped-def]
+    """Puts the words of a block, then up to three of nothing; the count of words then."""
+    starts, sizes, traits = out
+    num_words = np.int64(ones(firsts))
+    for word in range(count, count + num_words, 4):  # four at a time: the end is harder to foresee than words
+        for slot in range(word, word + 4):
+            first, last = lowest(firsts), lowest(lasts)
+            bits = last | (last - first)
+            place = trailing_zeros(firsts)
+            starts[slot] = shift + place
+            sizes[slot] = trailing_zeros(lasts) - place + 1
+            traits[slot] = (ALPHABETIC if letters & bits else 0) | (NON_SYMBOL if solids & bits else 0)
+            firsts ^= first
+            lasts ^= last
+    return count + num_words
 
 
 @njit(cache=True, nogil=True)
-def word_end(text, at, stop, bounds, pages, cells):  # type: ignore[no-untyped-def]
-    """End of the word whose first byte is `at`, in a chunk that ends at `stop` and has those bounds."""
-    first, last, address = bounds
-    if at < first:
-        return at + front_word(text, at, first, pages, cells)
-    if at >= last:
-        kind, size = class_at(text, at, stop, pages, cells)
-        if kind == FULL_STOP:
-            return at + full_stops(text, at, stop)
-        if kind <= DIGIT:  # only n't begins with a letter here
-            size += class_at(text, at + 1, stop, pages, cells)[1] + 1
-        elif kind == APOSTROPHE and at + size < stop:
-            letter = text[at + size] | 0x20
-            if letter == 0x73 or letter == 0x64 or letter == 0x6D:  # s d m
-                size += 1
-            elif letter == 0x6C or letter == 0x72 or letter == 0x76:  # ll re ve
-                size += 2
-        return at + size
-    if address:
-        return last
-    before = OTHER
-    if at > first:
-        before = class_at(text, start_before(text, at, first), at, pages, cells)[0]
-    size = cut(text, at, last, before, pages, cells)
-    if size:
-        return at + size
-    kind, size = class_at(text, at, last, pages, cells)
-    spaceless = kind == SPACELESS
-    at += size
-    while at < last:
-        run = 0 if spaceless else ascii_letters(text, at, last)
-        if run:
-            at += run
-            kind = LOWER if text[at - 1] & 0x20 else UPPER
-            continue
-        before = kind
-        kind, size = class_at(text, at, last, pages, cells)
-        if kind == SPACELESS or (spaceless and kind != MARK):
-            return at
-        if kind >= EQUALS and cut(text, at, last, before, pages, cells):
-            return at
-        at += size
-    return last
-
-
-@njit(cache=True, nogil=True)
-def _word_spans(data, offsets, page_array, cell_array):  # type: ignore[no-untyped-def]
-    text, pages, cells = pointer(data), pointer(page_array), pointer(cell_array)
-    spans = np.empty((1024, 2), dtype=np.int64)
+def _find_words(data, offsets, page_array, cell_array, tail_array):  # type: ignore[no-untyped-def]
+    text, pages, cells, tail = pointer(data), pointer(page_array), pointer(cell_array), pointer(tail_array)
+    room, wanted = (offsets[-1] - offsets[0]) // 4 + 1024, BLOCK_ROOM
+    starts, sizes = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.int32)
+    traits = np.empty(room, dtype=np.uint8)
+    out = pointer(starts), pointer(sizes), pointer(traits)
     word_offsets = np.zeros(offsets.size, dtype=np.int64)
     count = 0
     for index in range(offsets.size - 1):
-        at, stop = offsets[index], offsets[index + 1]
+        begin, stop = offsets[index], offsets[index + 1]
+        at, wide = begin, False
         while at < stop:
-            kind, size = class_at(text, at, stop, pages, cells)
-            if kind == SPACE:
-                at += size
+            if count + wanted > room:
+                room, wanted = 2 * (count + wanted), BLOCK_ROOM
+                starts, sizes = _grown(starts, count, room), _grown(sizes, count, room)
+                traits = _grown(traits, count, room)
+                out = pointer(starts), pointer(sizes), pointer(traits)
+            if not (wide and text[at] >= 0x80):  # after a chunk beyond ASCII another such one is likely
+                block, place = window(text, at, stop, data.size, tail)
+                firsts, lasts, letters, solids, covered, hard = block_words(block, place, stop - at)
+                count = _put_block(out, count, at - begin, firsts, lasts, letters, solids)
+                at += covered
+                if at >= stop or (covered and not hard):
+                    continue
+            wide = True
+            end, first, last, trait, joints, simple = scan_chunk(text, at, stop, pages, cells)
+            if end == at:
+                at += class_at(text, at, stop, pages, cells)[1]
                 continue
-            start = at
-            while size and kind != SPACE:
-                at += size
-                kind, size = class_at(text, at, stop, pages, cells)
-            bounds = chunk_bounds(text, start, at, pages, cells)
-            place = start
-            while place < at:
-                end = word_end(text, place, at, bounds, pages, cells)
-                if count == spans.shape[0]:
-                    larger = np.empty((2 * count, 2), dtype=np.int64)
-                    larger[:count] = spans
-                    spans = larger
-                spans[count, 0], spans[count, 1] = place, end
-                count += 1
-                place = end
+            if count + end - at > room:
+                wanted = end - at + BLOCK_ROOM  # a word a byte at most; make room, then come here again
+                continue
+            put = -1
+            if simple:
+                middle = first, last, trait, joints
+                put = simple_words(text, begin, at, end, middle, pages, cells, out, count)
+            count = put if put >= 0 else hard_words(text, begin, at, end, pages, cells, out, count)
+            at = end + 1 if end < stop and text[end] == 0x20 else end
         word_offsets[index + 1] = count
-    return spans[:count], word_offsets
+    return starts[:count], sizes[:count], traits[:count], word_offsets

@@ -18,6 +18,7 @@ from dataprep.steps.exclude import EXCLUDE
 from dataprep.steps.fineweb_quality import FINEWEB_QUALITY
 from dataprep.steps.ftfy import FTFY
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
+from dataprep.steps.gopher_repetition import GOPHER_REPETITION
 from dataprep.steps.language import LANGUAGE
 from dataprep.steps.normalize import NORMALIZE
 from dataprep.steps.own import own_step
@@ -35,6 +36,7 @@ STEPS: dict[str, StepType] = {
     "boilerplate_lines": BOILERPLATE_LINES,
     "language": LANGUAGE,
     "gopher_quality": GOPHER_QUALITY,
+    "gopher_repetition": GOPHER_REPETITION,
     "c4": C4,
     "c4_paragraphs": C4_PARAGRAPHS,
     "c4_bad_words": C4_BAD_WORDS,

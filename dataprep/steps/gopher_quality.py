@@ -27,9 +27,11 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from dataprep.batch import Batch
-from dataprep.kernels.quality import COUNTS, MAX_STOP_WORDS, quality_counts
+from dataprep.kernels.quality import COUNTS, quality_counts
 from dataprep.kernels.quality_dolma import COUNTS as DOLMA_COUNTS
 from dataprep.kernels.quality_dolma import dolma_quality_counts
+from dataprep.kernels.stop_words import MAX_STOP_WORDS
+from dataprep.kernels.words import find_words
 from dataprep.steps.base import Check, Params, Rule, Signals, above, below, ratio, unicode_version
 
 Count = Annotated[int, Field(ge=0)]
@@ -65,9 +67,12 @@ class GopherQualityParams(Params):
 
 def measure(batch: Batch, params: GopherQualityParams) -> Signals:
     """int64[n] for each name of COUNTS in `kernels.quality` or `kernels.quality_dolma`."""
-    dolma = params.definition == "dolma"
-    kernel, names = (dolma_quality_counts, DOLMA_COUNTS) if dolma else (quality_counts, COUNTS)
-    counts = kernel(batch.texts.data, batch.texts.offsets, params.stop_words)
+    data, offsets = batch.texts.data, batch.texts.offsets
+    if params.definition == "dolma":
+        names, counts = DOLMA_COUNTS, dolma_quality_counts(data, offsets, params.stop_words)
+    else:
+        words = batch.derived(find_words)
+        names, counts = COUNTS, quality_counts(data, offsets, params.stop_words, words)
     return {name: np.ascontiguousarray(counts[:, column]) for column, name in enumerate(names)}
 
 

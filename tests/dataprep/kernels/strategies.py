@@ -28,6 +28,19 @@ texts = st.one_of(
 )
 text_lists = st.lists(texts, max_size=6)
 
+long_texts = st.lists(
+    st.one_of(
+        st.sampled_from(PIECES),
+        st.sampled_from(
+            [" ", " ", " ", "word", "Capital", "AB", "12", ", ", ". ", "'s ", "n't ", "-", "(", ")"]
+        ),
+    ),
+    min_size=30,
+    max_size=150,
+).map("".join)
+long_text_lists = st.lists(long_texts, max_size=3)
+"""Texts of several blocks of 64 bytes, mostly ASCII."""
+
 
 def sliced(strings: list[str]) -> Texts:
     """The strings as Texts with bytes before, after and around them, so that offsets[0] > 0."""
