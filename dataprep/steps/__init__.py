@@ -15,6 +15,7 @@ from dataprep.steps.code_quality import CODE_QUALITY
 from dataprep.steps.datatrove import DATATROVE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
 from dataprep.steps.exclude import EXCLUDE
+from dataprep.steps.extract_text import EXTRACT_TEXT
 from dataprep.steps.fineweb_quality import FINEWEB_QUALITY
 from dataprep.steps.ftfy import FTFY
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
@@ -31,6 +32,7 @@ STEPS: dict[str, StepType] = {
     "where": WHERE,
     "exclude": EXCLUDE,
     "url_blocklist": URL_BLOCKLIST,
+    "extract_text": EXTRACT_TEXT,
     "ftfy": FTFY,
     "normalize": NORMALIZE,
     "boilerplate_lines": BOILERPLATE_LINES,
