@@ -21,6 +21,7 @@ from dataprep.kernels.ip_parts import (
     goes_on,
     goes_on_before,
     in_ranges,
+    is_version,
     octet_at,
     three_more,
 )
@@ -151,8 +152,10 @@ def _our_v4(text, start, done, dot, stop, public_only):  # type: ignore[no-untyp
     end, first = octet_at(text, begin, dot)
     if end < dot or (dot > begin + 1 and text[begin] == 0x30):
         return 0, 0, False
-    if goes_on_before(text, start, begin, stop) or (
-        is_a(text, begin - 2, start, stop, LETTER) and text[begin - 1] == HYPHEN
+    if (
+        goes_on_before(text, start, begin, stop)
+        or (is_a(text, begin - 2, start, stop, LETTER) and text[begin - 1] == HYPHEN)
+        or is_version(text, start, begin)
     ):
         return 0, 0, False
     end, rest, _ = three_more(text, dot, stop, True)

@@ -25,6 +25,9 @@ IPv6 inside 2000::/3: outside of it nothing is assigned to the public. The few a
 
 DOT, COLON, HYPHEN, PLUS, TILDE = 0x2E, 0x3A, 0x2D, 0x2B, 0x7E
 
+VERSION_WORDS = np.frombuffer(b"versionrelease", dtype=np.uint8).reshape(2, 7)
+"""What says that the four numbers behind it are no address."""
+
 
 def _ranges(networks: tuple[str, ...], shift: int) -> npt.NDArray[np.uint64]:
     """uint64[n, 2]: first and last address of each network, `shift` low bits left out."""
@@ -89,6 +92,21 @@ def goes_on_before(text, start, begin, stop):  # type: ignore[no-untyped-def]
         return True
     joins = before in (DOT, PLUS, TILDE)
     return joins and is_a(text, begin - 2, start, stop, ALNUM)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def is_version(text, start, begin):  # type: ignore[no-untyped-def]
+    """Whether "version" or "release" and one or two separators stand before `begin`: `version="1.2.3.4"`."""
+    for end in (begin - 1, begin - 2):
+        if end - 7 < start or text[end] not in (0x20, 0x09, 0x0A, 0x0D, COLON, 0x3D, 0x22, 0x27, 0x28):
+            return False
+        for word in range(2):
+            same = 0
+            while same < 7 and text[end - 7 + same] | 0x20 == VERSION_WORDS[word, same]:
+                same += 1
+            if same == 7:
+                return True
+    return False
 
 
 @njit(cache=True, nogil=True, forceinline=True)
