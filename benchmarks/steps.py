@@ -23,7 +23,7 @@ from dataprep.batch import Batch
 from dataprep.kernels.hashing import hash128, hash_normalized
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
-from dataprep.steps.base import Rule, Transform
+from dataprep.steps.base import Edit, Rule, Transform
 
 PEER_BYTES = 2 * MEGABYTE
 """The peer works at less than 1 MB/s, so it gets this much: every k-th document of the file."""
@@ -46,10 +46,15 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
 
 def _works(texts: Texts) -> dict[str, Callable[[], object]]:
     quality, normalize = STEPS["gopher_quality"], STEPS["normalize"]
+    c4, fineweb = STEPS["c4"], STEPS["fineweb_quality"]
     assert isinstance(quality, Rule) and isinstance(normalize, Transform)
+    assert isinstance(c4, Edit) and isinstance(fineweb, Rule)
     limits, forms = quality.params(), normalize.params()
+    line_rules, line_limits = c4.params(), fineweb.params()
     return {
         "quality": lambda: quality.checks(quality.measure(Batch.of(texts), limits), limits),
+        "c4": lambda: c4.edit(Batch.of(texts), line_rules),
+        "fineweb": lambda: fineweb.checks(fineweb.measure(Batch.of(texts), line_limits), line_limits),
         "normalize": lambda: normalize.apply(Batch.of(texts), forms),
         "hash": lambda: hash128(texts.data, texts.offsets),
         "hash_normalized": lambda: hash_normalized(texts.data, texts.offsets),
