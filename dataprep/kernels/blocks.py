@@ -25,7 +25,7 @@ from dataprep.kernels.masks import (
     preceded_by,
 )
 
-TWO, THREE = np.uint64(2), np.uint64(3)
+TWO, THREE, FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 
 capitals, small, figures = byte_set((0x41, 0x5A)), byte_set((0x61, 0x7A)), byte_set((0x30, 0x39))
 spaces = byte_set((0x09, 0x0D), (0x1C, 0x20))
@@ -47,7 +47,8 @@ def _contractions(text, at, mids, solid, ends):  # type: ignore[no-untyped-def]
     two = ((followed_by(ll) & (ll >> TWO)) | (followed_by(r_v(text, at)) & (e >> TWO))) & after_3
     n_t = n_n(text, at) & followed_by(found) & (t >> TWO) & after_3
     # One contraction after another, or one after a mark, changes what stands before it.
-    hard = (found & ((found >> TWO) | (found >> THREE))) | (n_t & preceded_by(mids))
+    close = (found >> TWO) | (found >> THREE) | (found >> FOUR)
+    hard = (found & close) | (n_t & preceded_by(mids))
     return (found & (one | two)) | (n_t & preceded_by(solid)), hard
 
 

@@ -140,7 +140,7 @@ def scan_chunk(text, at, stop, pages, cells):  # type: ignore[no-untyped-def]
     them, then marks; each mark outside is a word. first is -1 if there are only marks.
     """
     first, last, traits = -1, -1, 0
-    row, joins, joints = 0, False, 0  # marks in a row since `last`; whether a single one would join
+    row, joins, joint, joints = 0, False, 0, 0  # marks in a row since `last`; whether one of them joins
     simple, before = True, SPACE
     while at < stop:
         size = ascii_letters(text, at, stop)
@@ -159,6 +159,7 @@ def scan_chunk(text, at, stop, pages, cells):  # type: ignore[no-untyped-def]
                 first = at
             if row:
                 simple = simple and joins and row == 1
+                traits |= joint
                 joints += 1
                 row = 0
             last = at + size
@@ -167,7 +168,7 @@ def scan_chunk(text, at, stop, pages, cells):  # type: ignore[no-untyped-def]
             if first >= 0:
                 row += 1
                 joins = kind in (OUTER, QUOTE, APOSTROPHE)
-                traits |= trait & WIDE
+                joint = trait
         elif kind == FULL_STOP and first >= 0 and before != UPPER and before != FULL_STOP:
             row += 1
             joins = False

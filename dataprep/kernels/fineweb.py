@@ -1,8 +1,8 @@
-"""The counts behind FineWeb's quality rules, in one walk over each text. Lines end at "\\n" alone; words are
-those of `kernels/words.py`.
+"""The counts behind FineWeb's quality rules, in one walk over the lines of each text, and a second where some
+may be equal. Lines end at "\\n" alone; words are those of `kernels/words.py`.
 
-Counts only: thresholds and ratios are in `dataprep/steps/fineweb_quality.py`. Equal lines are found by a hash
-and compared byte by byte. Slow twin: `tests/reference/fineweb.py`.
+Counts only: thresholds and ratios are in `dataprep/steps/fineweb_quality.py`. Lines are equal if their hashes
+of 64 bits are (`kernels/keytable.py`). Slow twin: `tests/reference/fineweb.py`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.characters import character_table
 from dataprep.kernels.cuts import start_before
-from dataprep.kernels.linebreaks import find_byte, same_bytes
+from dataprep.kernels.keytable import FILTER_BYTES, cleared, filter_cleared, note, put, table_arrays, times
 from dataprep.kernels.marks import member_table
+from dataprep.kernels.pieces import BEYOND, characters, hash_of, next_cut, outline
 from dataprep.kernels.texts import Bytes, Offsets
-from dataprep.kernels.utf8 import decode, load64, lookup, pointer, read_only
-from dataprep.kernels.word_counts import ascii_kinds, count_words
+from dataprep.kernels.utf8 import copy_bytes, decode, longest, lookup, pointer, read_only
+from dataprep.kernels.words import Words, find_words, first_word_from
 
 COUNTS = (
     "lines",  # all, or those that are not blank
@@ -32,152 +32,97 @@ COUNTS = (
 )
 LINES, ENDED, SHORT, DUPLICATE, CHARACTERS, NEWLINES, WORDS = range(7)
 
-M1, M2 = np.uint64(0x9FB21C651E98DF25), np.uint64(0xC2B2AE3D27D4EB4F)
-FEWEST_SLOTS = 64
-SHIFT, ONE, ZERO = np.uint64(32), np.uint64(1), np.uint64(0)
-
 
 def fineweb_counts(
-    data: Bytes, offsets: Offsets, stop_characters: Iterable[str], short_line_length: int, blank_lines: bool
+    data: Bytes,
+    offsets: Offsets,
+    stop_characters: Iterable[str],
+    short_line_length: int,
+    blank_lines: bool,
+    words: Words | None = None,
 ) -> npt.NDArray[np.int64]:
     """int64[n, 7], columns as in COUNTS. `blank_lines`: whether `lines` and what is counted of them include
-    lines of white space alone."""
-    return _counts(
+    lines of white space alone. `words`: what `find_words` returns of the same texts, if the caller has it."""
+    words = words or find_words(data, offsets)
+    out = np.zeros((offsets.size - 1, len(COUNTS)), dtype=np.int64)
+    _count(
         read_only(data),
         read_only(offsets),
+        (read_only(words.starts), read_only(words.offsets)),
         short_line_length,
         blank_lines,
-        *member_table(frozenset(stop_characters)),
-        *character_table(),
-        ascii_kinds(),
+        member_table(frozenset(stop_characters)),
+        (
+            *table_arrays(longest(words.offsets)),
+            np.empty(FILTER_BYTES, dtype=np.uint8),
+            np.empty(longest(offsets) + BEYOND, dtype=np.uint8),
+        ),
+        out,
     )
+    return out
 
 
 @njit(cache=True, nogil=True)
-def _hash(text, start, stop):  # type: ignore[no-untyped-def]
-    """A hash of text[start:stop], never 0, for a table in memory only."""
-    size = stop - start
-    state, other = np.uint64(size) * M1, M2
-    at = start
-    while at + 16 <= stop:  # two at a time, since each waits for its product
-        state = (state ^ load64(text, at)) * M2
-        other = (other ^ load64(text, at + 8)) * M1
-        state ^= state >> SHIFT
-        other ^= other >> SHIFT
-        at += 16
-    state ^= other * M2
-    while at + 8 <= stop:
-        state = (state ^ load64(text, at)) * M2
-        state ^= state >> SHIFT
-        at += 8
-    tail = ZERO
-    if at < stop:
-        if size >= 8:
-            tail = load64(text, stop - 8)
-        else:
-            for place in range(at, stop):
-                tail |= np.uint64(text[place]) << np.uint64(8 * (place - at))
-    state = (state ^ tail) * M1
-    state ^= state >> SHIFT
-    return (state * M2) | ONE
+def _duplicate_characters(text, begin, stop, starts, word, last_word, slots, entries, seen, shift):  # type: ignore[no-untyped-def]
+    """Characters in lines of text[begin:stop] that have words and equal an earlier one."""
+    bits, count, duplicate = cleared(slots, 32), 0, 0
+    at = begin
+    while at <= stop:
+        end, after = next_cut(text, at, stop, 0)
+        next_word = first_word_from(starts, word, last_word, end - begin)
+        if next_word > word and seen[outline(text, at, end) >> shift] > 1:
+            number, bits, count = put(slots, entries, bits, count, hash_of(text, at, end))
+            if times(entries, number) > 1:
+                duplicate += characters(text, at, end)
+        word = next_word
+        at = after
+    return duplicate
 
 
 @njit(cache=True, nogil=True)
-def _characters(text, start, stop):  # type: ignore[no-untyped-def]
-    count = 0
-    for at in range(start, stop):
-        count += text[at] & 0xC0 != 0x80
-    return count
-
-
-@njit(cache=True, nogil=True)
-def _slot_of(text, start, stop, value, hashes, lines, mask):  # type: ignore[no-untyped-def]
-    """The slot of a line in the table: where an equal one is, or an empty one."""
-    slot = np.int64(value >> SHIFT) & mask
-    while hashes[slot]:
-        first, last = lines[slot, 0], lines[slot, 1]
-        same = hashes[slot] == value and last - first == stop - start
-        if same and same_bytes(text, first, text, start, stop - start):
-            break
-        slot = (slot + 1) & mask
-    return slot
-
-
-@njit(cache=True, nogil=True)
-def _grown(hashes, lines, slots):  # type: ignore[no-untyped-def]
-    """The table, which has so many slots in use, with twice as many."""
-    new_hashes = np.zeros(2 * slots, dtype=np.uint64)
-    new_lines = np.empty((2 * slots, 2), dtype=np.int64)
-    for old in range(slots):
-        if hashes[old]:
-            slot = np.int64(hashes[old] >> SHIFT) & (2 * slots - 1)
-            while new_hashes[slot]:
-                slot = (slot + 1) & (2 * slots - 1)
-            new_hashes[slot] = hashes[old]
-            new_lines[slot, 0], new_lines[slot, 1] = lines[old, 0], lines[old, 1]
-    return new_hashes, new_lines
-
-
-@njit(cache=True, nogil=True)
-def _counts(  # type: ignore[no-untyped-def]
-    data,
-    offsets,
-    short_length,
-    blank_lines,
-    end_page_array,
-    end_cell_array,
-    page_array,
-    cell_array,
-    kind_array,
-):
-    text, kinds = pointer(data), pointer(kind_array)
-    pages, cells = pointer(page_array), pointer(cell_array)
-    end_pages, end_cells = pointer(end_page_array), pointer(end_cell_array)
-    counts = np.zeros((offsets.size - 1, 7), dtype=np.int64)
-    # Lines seen so far, by hash, with linear probing; 0 is an empty slot. At most half full.
-    hashes = np.zeros(FEWEST_SLOTS, dtype=np.uint64)
-    seen = np.empty((FEWEST_SLOTS, 2), dtype=np.int64)
+def _count(data, offsets, words, short_length, blank_lines, end_table, scratch, out):  # type: ignore[no-untyped-def]
+    start_array, word_offsets = words
+    slot_array, entry_array, seen_array, copy_array = scratch
+    starts, copy = pointer(start_array), pointer(copy_array)
+    slots, entries, seen = pointer(slot_array), pointer(entry_array), pointer(seen_array)
+    end_pages, end_cells = pointer(end_table[0]), pointer(end_table[1])
     for index in range(offsets.size - 1):
-        at, stop = offsets[index], offsets[index + 1]
-        lines, ended, short, duplicate, newlines, words = 0, 0, 0, 0, 0, 0
-        counts[index, CHARACTERS] = _characters(text, at, stop)
-        slots, used = FEWEST_SLOTS, 0
-        hashes[:slots] = ZERO
-        more = True
-        while more:
-            end = find_byte(text, at, stop, 0x0A)
-            more = end < stop
-            newlines += more
-            here = count_words(text, at, end, kinds, pages, cells)
-            words += here
-            if here or blank_lines:
+        begin, size = offsets[index], offsets[index + 1] - offsets[index]
+        text = pointer(data)
+        if begin + size + BEYOND > data.size:
+            copy_bytes(copy, 0, text, begin, size)
+            text, begin = copy, np.int64(0)
+        stop = begin + size
+        first_word, last_word = word_offsets[index], word_offsets[index + 1]
+        lines, ended, short, newlines, alike = 0, 0, 0, -1, 0
+        shift = filter_cleared(seen, size // 16)
+        at, word = begin, first_word
+        while at <= stop:
+            end, after = next_cut(text, at, stop, 0)
+            newlines += 1
+            next_word = first_word_from(starts, word, last_word, end - begin)
+            if next_word > word:
+                place = outline(text, at, end) >> shift
+                alike += seen[place]
+                note(seen, place)
+            if next_word > word or blank_lines:
                 lines += 1
-                size = end - at
-                if size <= short_length:
+                if end - at <= short_length:
                     short += 1
-                elif size <= 4 * short_length:
-                    short += _characters(text, at, end) <= short_length
-                if size:
+                elif end - at <= 4 * short_length:
+                    short += characters(text, at, end) <= short_length
+                if end > at:
                     last = start_before(text, end, at)
                     ended += lookup(end_pages, end_cells, decode(text, last, end)[0])
-            if here:
-                value = _hash(text, at, end)
-                slot = _slot_of(text, at, end, value, hashes, seen, slots - 1)
-                if hashes[slot]:
-                    duplicate += _characters(text, at, end)
-                else:
-                    hashes[slot] = value
-                    seen[slot, 0], seen[slot, 1] = at, end
-                    used += 1
-                    if 2 * used > slots:
-                        hashes, seen = _grown(hashes, seen, slots)
-                        slots *= 2
-            at = end + 1
-        counts[index, LINES] = lines
-        counts[index, ENDED] = ended
-        counts[index, SHORT] = short
-        counts[index, DUPLICATE] = duplicate
-        counts[index, CHARACTERS] -= newlines
-        counts[index, NEWLINES] = newlines
-        counts[index, WORDS] = words
-    return counts
+            word = next_word
+            at = after
+        if alike:
+            out[index, DUPLICATE] = _duplicate_characters(
+                text, begin, stop, starts, first_word, last_word, slots, entries, seen, shift
+            )
+        out[index, LINES] = lines
+        out[index, ENDED] = ended
+        out[index, SHORT] = short
+        out[index, CHARACTERS] = characters(text, begin, stop) - newlines
+        out[index, NEWLINES] = newlines
+        out[index, WORDS] = last_word - first_word

@@ -1,7 +1,7 @@
 """Equal lines and paragraphs of a text: pieces between line feeds, equal byte by byte.
 
 Two walks: the first notes each piece by its size, first and last bytes; the second hashes only pieces that
-another may equal. Pointers must be readable for 64 bytes beyond the text. Slow twin:
+another may equal. Pointers must be readable for BEYOND bytes beyond the text. Slow twin:
 `tests/reference/repetition.py`.
 """
 
@@ -15,6 +15,8 @@ from dataprep.kernels.masks import EVERY, bytes_of, first_bits
 from dataprep.kernels.utf8 import load64, trailing_zeros
 
 ONE, SIZES = np.uint64(1), np.uint64(0xC2B2AE3D27D4EB4F)
+BEYOND = 64
+"""Bytes that kernels may read beyond a text."""
 line_feeds = bytes_of("\n")
 
 
@@ -55,7 +57,7 @@ def hash_of(text, at, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _outline(text, at, stop):  # type: ignore[no-untyped-def]
+def outline(text, at, stop):  # type: ignore[no-untyped-def]
     """A hash of the size, the first and the last eight bytes."""
     size = stop - at
     first = load64(text, at)
@@ -91,19 +93,21 @@ def duplicate_pieces(text, start, stop, least, all_of_them, slots, entries, seen
     (0: at each one). Duplicates are the pieces that equal an earlier one, and the earlier one too if
     `all_of_them`."""
     shift = filter_cleared(seen, (stop - start) // 16)
-    pieces, at = 0, start
+    pieces, alike, at = 0, 0, start
     while at <= stop:
         end, after = next_cut(text, at, stop, least)
-        note(seen, _outline(text, at, end) >> shift)
+        place = outline(text, at, end) >> shift
+        alike += seen[place]
+        note(seen, place)
         pieces += 1
         at = after
-    if pieces == 1:
-        return 1, 0, 0
+    if alike == 0:
+        return pieces, 0, 0
     bits, count, duplicates, in_them = cleared(slots, 32), 0, 0, 0
     at = start
     while at <= stop:
         end, after = next_cut(text, at, stop, least)
-        if seen[_outline(text, at, end) >> shift] > 1:
+        if seen[outline(text, at, end) >> shift] > 1:
             number, bits, count = put(slots, entries, bits, count, hash_of(text, at, end))
             come = times(entries, number)
             if come > 1:

@@ -22,7 +22,7 @@ from dataprep.kernels.stop_words import (
 )
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import load64, ones, pointer, read_only, trailing_zeros
-from dataprep.kernels.words import ALPHABETIC, NON_SYMBOL, WIDE, Words, find_words
+from dataprep.kernels.words import ALPHABETIC, NON_SYMBOL, WIDE, Words, find_words, first_word_from
 
 COUNTS = (
     "words",
@@ -129,23 +129,6 @@ def _is_cr_lf(text, at):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _first_from(starts, word, last, place):  # type: ignore[no-untyped-def]
-    """The first of the words `word` to `last` that begins at `place` or later; looks near `word` first."""
-    step = 1
-    while word + step <= last and starts[word + step - 1] < place:
-        word += step
-        step *= 2
-    low, high = word, min(word + step, last)
-    while low < high:
-        middle = (low + high) // 2
-        if starts[middle] < place:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@njit(cache=True, nogil=True)
 def _count_lines(data, offsets, words, tail_array, out):  # type: ignore[no-untyped-def]
     start_array, size_array, _, word_offsets = words
     text, starts, sizes, tail = pointer(data), pointer(start_array), pointer(size_array), pointer(tail_array)
@@ -194,7 +177,7 @@ def _count_lines(data, offsets, words, tail_array, out):  # type: ignore[no-unty
                         line_start += 1
                         continue
                 lines += 1
-                next_word = _first_from(starts, word, last_word, line_end - begin)
+                next_word = first_word_from(starts, word, last_word, line_end - begin)
                 if next_word > word:
                     bullets += _begins_bullet(text, begin + starts[word], line_end)
                     end = begin + starts[next_word - 1] + sizes[next_word - 1]

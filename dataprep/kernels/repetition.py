@@ -24,7 +24,7 @@ from dataprep.kernels.ngrams import (
     repeated_pairs,
     scanned_duplicates,
 )
-from dataprep.kernels.pieces import characters, duplicate_pieces
+from dataprep.kernels.pieces import BEYOND, characters, duplicate_pieces
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import copy_bytes, longest, pointer, read_only
 from dataprep.kernels.words import Words
@@ -39,8 +39,6 @@ N_GRAMS = (
 )
 COUNTS = ("characters", *LINES, *PARAGRAPHS, *N_GRAMS)
 DOLMA_COUNTS = ("characters", *LINES, *N_GRAMS, *(f"all_{n}_gram_characters" for n in DUPLICATE))
-BEYOND = 64
-"""Bytes that kernels may read beyond a text."""
 
 
 def repetition_counts(data: Bytes, offsets: Offsets, words: Words) -> npt.NDArray[np.int64]:

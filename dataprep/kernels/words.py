@@ -39,7 +39,7 @@ from dataprep.kernels.masks import lowest, window
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import longest, ones, pointer, read_only, trailing_zeros
 
-__all__ = ["ALPHABETIC", "NON_SYMBOL", "WIDE", "Words", "find_words", "word_spans"]
+__all__ = ["ALPHABETIC", "NON_SYMBOL", "WIDE", "Words", "find_words", "first_word_from", "word_spans"]
 
 MAX_TEXT_BYTES = 2**31 - 1
 BLOCK_ROOM = 68
@@ -77,6 +77,23 @@ def word_spans(data: Bytes, offsets: Offsets) -> tuple[npt.NDArray[np.int64], np
     words = find_words(data, offsets)
     starts = words.starts + np.repeat(offsets[:-1], np.diff(words.offsets))
     return np.stack((starts, starts + words.sizes), axis=1), words.offsets
+
+
+@njit(cache=True, nogil=True)
+def first_word_from(starts, word, last, place):  # type: ignore[no-untyped-def]
+    """The first of the words `word` to `last` that begins at `place` or later; looks near `word` first."""
+    step = 1
+    while word + step <= last and starts[word + step - 1] < place:
+        word += step
+        step *= 2
+    low, high = word, min(word + step, last)
+    while low < high:
+        middle = (low + high) // 2
+        if starts[middle] < place:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(cache=True, nogil=True)

@@ -25,6 +25,8 @@ from dataprep.readers.listing import InputFile, StreamedFile
 PIECE_BYTES = 1 << 20
 MAX_ZSTD_WINDOW_BYTES = 1 << 31  # the greatest that zstd itself knows
 MAX_XZ_MEMORY_BYTES = 1 << 30
+MAX_DICTIONARY_BYTES = 1 << 24
+_DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
 _STORED_BYTES = 1 << 18  # read from the file at a time
 _GZIP_PIECE_BYTES = 1 << 17  # zlib loses what it decoded in the very call that fails, so calls are small
 
@@ -211,6 +213,16 @@ def _only_zeros(stored: Stored) -> bool:
     return True
 
 
+def _dictionary(content: bytes, size_bytes: int) -> zstandard.ZstdCompressionDict:
+    """What a file of WARC has in its first frame, plain or compressed (the IIPC's WARC with zstd)."""
+    try:
+        if content.startswith(b"\x28\xb5\x2f\xfd"):
+            content = zstandard.ZstdDecompressor().decompress(content, max_output_size=MAX_DICTIONARY_BYTES)
+        return zstandard.ZstdCompressionDict(content)
+    except (zstandard.ZstdError, ValueError) as error:
+        raise DamagedFile("corrupt", f"zstd: the dictionary: {error}", size_bytes) from error
+
+
 def _zstd_pieces(stored: Stored, size_bytes: int) -> Iterator[bytes]:
     """Frames walked block by block (RFC 8878, section 3.1).
 
@@ -231,9 +243,13 @@ def _zstd_pieces(stored: Stored, size_bytes: int) -> Iterator[bytes]:
     while magic := stored.read(4):
         if _is_skippable(magic):
             length = int.from_bytes(need(4), "little")
-            if position + 8 + length > size_bytes:
+            if position == 0 and magic == _DICTIONARY_FRAME and length <= MAX_DICTIONARY_BYTES:
+                dictionary = _dictionary(need(length), size_bytes)
+                decompressor = zstandard.ZstdDecompressor(dictionary, max_window_size=MAX_ZSTD_WINDOW_BYTES)
+            elif position + 8 + length > size_bytes:
                 need(length)  # raises
-            stored.seek(length, 1)
+            else:
+                stored.seek(length, 1)
             position += 8 + length
             continue
         if magic != b"\x28\xb5\x2f\xfd":

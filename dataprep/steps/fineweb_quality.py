@@ -28,6 +28,7 @@ from pydantic import Field, field_validator
 from dataprep.batch import Batch
 from dataprep.kernels.fineweb import COUNTS, fineweb_counts
 from dataprep.kernels.marks import TERMINAL_MARKS, code_points
+from dataprep.kernels.words import find_words
 from dataprep.steps.base import Check, Params, Rule, Signals, above, below, ratio, unicode_version
 
 Count = Annotated[int, Field(ge=0)]
@@ -69,6 +70,7 @@ def measure(batch: Batch, params: FineWebQualityParams) -> Signals:
         STOP_CHARACTERS[params.definition] if stops is None else stops,
         params.short_line_length,
         blank_lines=params.definition == "fineweb_original",
+        words=batch.derived(find_words),
     )
     return {name: np.ascontiguousarray(counts[:, column]) for column, name in enumerate(COUNTS)}
 

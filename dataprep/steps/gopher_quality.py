@@ -87,11 +87,11 @@ class GopherQualityParams(Params):
 def measure(batch: Batch, params: GopherQualityParams) -> Signals:
     """int64[n] for each name of COUNTS in `kernels.quality` or `kernels.quality_dolma`."""
     data, offsets = batch.texts.data, batch.texts.offsets
+    names: Sequence[str] = COUNTS
     if params.definition == "dolma":
         names, counts = DOLMA_COUNTS, dolma_quality_counts(data, offsets, params.stop_words)
     else:
-        words = batch.derived(find_words)
-        names, counts = COUNTS, quality_counts(data, offsets, params.stop_words, words)
+        counts = quality_counts(data, offsets, params.stop_words, batch.derived(find_words))
     return {name: np.ascontiguousarray(counts[:, column]) for column, name in enumerate(names)}
 
 

@@ -62,10 +62,11 @@ class GopherRepetitionParams(Params):
 def measure(batch: Batch, params: GopherRepetitionParams) -> Signals:
     """int64[n] for each name of COUNTS or DOLMA_COUNTS in `kernels.repetition`."""
     data, offsets = batch.texts.data, batch.texts.offsets
+    names: Sequence[str] = COUNTS
     if params.definition == "dolma":
         names, counts = DOLMA_COUNTS, dolma_repetition_counts(data, offsets, batch.derived(find_chunks))
     else:
-        names, counts = COUNTS, repetition_counts(data, offsets, batch.derived(find_words))
+        counts = repetition_counts(data, offsets, batch.derived(find_words))
     return {name: np.ascontiguousarray(counts[:, column]) for column, name in enumerate(names)}
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import zstandard
 from hypothesis import given
@@ -84,3 +86,31 @@ def test_pages_and_articles_of_the_data_pack(data_pack: Path) -> None:
             data = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read(20_000_000)
         texts = Texts.from_strings(json.loads(line)["text"] for line in data.split(b"\n")[:-1][:500])
         assert markup_counts(texts.data, texts.offsets)[:, 2].mean() == share
+
+
+UNITS = [
+    *("<", "<a", "</", "</a", "<!--", "<!-- -->", "<p ", '<a x="', "<a x='y' ", "<div>", "<br/>", "</p>"),
+    *("<script>", "<script></scrip", "<title", "word ", "\u4e2d", "<a>" + "b" * 50),
+]
+
+
+@pytest.mark.slow
+def test_the_cost_of_a_byte_does_not_grow() -> None:
+    """20 MB in one text against as much in texts of 10 kB."""
+    small, large = 10_000, 20_000_000
+    slow = {}
+    for unit in UNITS:
+        text = unit.encode() * (large // len(unit.encode()))
+        seconds = []
+        for size in (small, large):
+            texts = Texts.from_bytes([text[:size]] * (large // size))
+            markup_counts(texts.data[:small], np.array([0, small], dtype=np.int64))  # compiled
+            best = float("inf")
+            for _ in range(3):
+                started = time.process_time()
+                markup_counts(texts.data, texts.offsets)
+                best = min(best, time.process_time() - started)
+            seconds.append(best)
+        if seconds[1] > 10 * seconds[0]:
+            slow[unit] = seconds
+    assert not slow

@@ -5,10 +5,11 @@ import time
 import numpy as np
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 
 from dataprep.kernels.quality import COUNTS, quality_counts
 from dataprep.kernels.texts import Texts
-from tests.dataprep.kernels.strategies import sliced, text_lists
+from tests.dataprep.kernels.strategies import long_text_lists, sliced, text_lists
 from tests.reference import quality as slow
 from tests.reference.words import words
 
@@ -27,6 +28,24 @@ def test_counts_are_those_of_the_slow_twin(strings: list[str]) -> None:
     assert counts_of(sliced(strings)) == [
         slow.counts(string, words(string), STOP_WORDS) for string in strings
     ]
+
+
+@given(long_text_lists)
+@example(["a" * 62 + "...." * 40, "b\r\n" * 50, "a" * 63 + "\r\n" + "- c", "\u2026" * 30, "\x85" * 40])
+def test_counts_of_long_texts(strings: list[str]) -> None:
+    assert counts_of(sliced(strings)) == [
+        slow.counts(string, words(string), STOP_WORDS) for string in strings
+    ]
+
+
+@given(
+    st.lists(st.text("ab\x00\u00e9", min_size=1, max_size=12), min_size=1, max_size=64),
+    st.lists(st.text("ab\x00\u00e9", min_size=1, max_size=12), max_size=40),
+)
+def test_any_stop_words(stop_words: list[str], some: list[str]) -> None:
+    texts = Texts.from_strings([" ".join(some), "b", " ".join(some + stop_words[:2])])
+    expected = [len(set(words(text)) & set(stop_words)) for text in texts.to_strings()]
+    assert quality_counts(texts.data, texts.offsets, stop_words)[:, 4].tolist() == expected
 
 
 def test_counts_of_one_text() -> None:

@@ -3,13 +3,16 @@ from __future__ import annotations
 import itertools
 import time
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from dataprep.kernels.texts import Texts
-from dataprep.kernels.words import word_spans
-from tests.dataprep.kernels.strategies import sliced, text_lists
+from dataprep.kernels.words import ALPHABETIC, NON_SYMBOL, WIDE, find_words, word_spans
+from tests.dataprep.kernels.strategies import long_text_lists, sliced, text_lists
 from tests.reference import words as slow
+from tests.reference.quality import PUNCTUATION
 
 
 def words_of(texts: Texts) -> list[list[str]]:
@@ -21,6 +24,36 @@ def words_of(texts: Texts) -> list[list[str]]:
 @given(text_lists)
 def test_words_are_those_of_the_slow_twin(strings: list[str]) -> None:
     assert words_of(sliced(strings)) == [slow.words(string) for string in strings]
+
+
+@settings(max_examples=300)
+@given(long_text_lists)
+def test_words_of_long_texts(strings: list[str]) -> None:
+    assert words_of(sliced(strings)) == [slow.words(string) for string in strings]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from("aB9.,'-:$%sntld)(/ "), min_size=1, max_size=200).map("".join), max_size=3
+    )
+)
+@example(["x" * 62 + ".", "x" * 63 + ".", "x" * 61 + "'s", "x" * 60 + "'ll", "x" * 60 + " J.", "a b. " * 30])
+@example(["he'l", "l o", "don'", "t x", "I'v", "e y"])  # a contraction of one text does not end in the next
+def test_words_of_marks_between_letters(strings: list[str]) -> None:
+    assert words_of(sliced(strings)) == [slow.words(string) for string in strings]
+
+
+@given(st.one_of(text_lists, long_text_lists))
+def test_traits_are_those_of_the_word(strings: list[str]) -> None:
+    texts = sliced(strings)
+    expected = [
+        ALPHABETIC * any(character.isalpha() for character in word)
+        | NON_SYMBOL * (not PUNCTUATION.issuperset(word))
+        | WIDE * (not word.isascii())
+        for words in words_of(texts)
+        for word in words
+    ]
+    assert find_words(texts.data, texts.offsets).traits.tolist() == expected
 
 
 @given(text_lists)
@@ -64,6 +97,17 @@ def test_rules_by_example(text: str, wanted: str) -> None:
 )  # fmt: skip
 def test_scripts_without_spaces_are_cut_by_letter(pair: str) -> None:
     assert words_of(Texts.from_strings([f"a{pair}b"])) == [["a", *pair, "b"]]
+
+
+def test_an_initial_at_the_front_is_whole_whatever_the_text_before() -> None:
+    texts = Texts.from_strings(["ABP", "P. James", "\u00c9P. James", "Q", "\u00c9. James"])
+    assert words_of(texts.slice(1, 3))[0] == ["P.", "James"]
+    assert words_of(texts.slice(4, 5)) == [["\u00c9.", "James"]]
+
+
+def test_a_text_of_2_gib_is_refused() -> None:
+    with pytest.raises(ValueError, match="2147483647 bytes"):
+        find_words(np.empty(2**31, dtype=np.uint8), np.array([0, 2**31]))
 
 
 def test_many_words_outgrow_the_first_buffer() -> None:

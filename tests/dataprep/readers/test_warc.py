@@ -38,6 +38,23 @@ def test_compression_does_not_matter(path: Path, compress: object) -> None:
     assert found.documents == plain.documents
 
 
+@pytest.mark.parametrize("is_compressed", [True, False])
+def test_zstd_with_a_dictionary_in_its_first_frame(path: Path, is_compressed: bool) -> None:
+    many = [response(f"<p>{n} {'word ' * (n % 50)}</p>", n) for n in range(400)]
+    dictionary = zstandard.train_dictionary(2000, many)
+    stored = dictionary.as_bytes()
+    frame = zstandard.compress(stored) if is_compressed else stored
+    coder = zstandard.ZstdCompressor(dict_data=dictionary)
+    content = b"\x5d\x2a\x4d\x18" + len(frame).to_bytes(4, "little") + frame
+    content += b"".join(map(coder.compress, many))
+    found, _ = read(path, content)
+    assert len(found.documents) == 400 and not found.damage
+    without = content[8 + len(frame) :]
+    assert read(path, without)[0].damages == ["corrupt"]
+    broken = content[:8] + b"\x28\xb5\x2f\xfd" + b"\xff" * (len(frame) - 4) + without
+    assert read(path, broken)[0].damages == ["corrupt"]
+
+
 def test_fields_as_ids_and_carried(path: Path) -> None:
     carry = ("url", "date", "content_type", "status", "host", "charset", "WARC-Type", "nowhere")
     found, _ = read(path, THREE[0], ReadOptions(id="url", carry=carry))

@@ -36,6 +36,10 @@ DIGESTED = {
 """Step -> parameters whose content `depends` puts into the key: a file that moves measures nothing again."""
 
 MORE = {
+    "extract_text": [
+        "<!DOCTYPE html><title>t</title><nav><a href=/>Home</a></nav><article><h1>Heading</h1><p>A paragraph "
+        "of the article, with caf&eacute; and <b>bold</b> words.</p><ol><li>one<li>two</ol></article>"
+    ],
     "ftfy": ["caf\u00c3\u00a9 &amp; \u201cquotes\u201d\x1b[0m\n<b> &amp;"],
     "boilerplate_lines": [
         "One two.[1]\nHome\n3 likes\n12/05\nREAD ALL\nSign in now\nIt goes on. Read more\nOur privacy policy"

@@ -21,6 +21,7 @@ from tests.reference.zstd_lines import texts_of
 DEFAULT = GopherRepetitionParams()
 DOLMA = GopherRepetitionParams(definition="dolma")
 LIMITS = [name for name in GopherRepetitionParams.model_fields if name != "definition"]
+N_GRAMS = [*(f"top_{n}_gram" for n in (2, 3, 4)), *(f"duplicated_{n}_n_grams" for n in range(5, 11))]
 NONE = dict.fromkeys(LIMITS)
 PLAIN = (
     "Every word of this sentence is used once, for otherwise some rule would see it again.\n"
@@ -46,9 +47,12 @@ def reasons_of_words(text: str, words: list[str]) -> list[str]:
         ("", ["empty"]),
         ("\n", ["dup_line_frac"]),
         (" ", []),
-        ("some cats and some dogs\n\n" * 3 + PLAIN, ["dup_para_frac", "top_4_gram", "duplicated_9_n_grams", "duplicated_10_n_grams"]),
+        (
+            "some cats and some dogs\n\n" * 3 + PLAIN,
+            ["dup_para_frac", "top_4_gram", "duplicated_9_n_grams", "duplicated_10_n_grams"],
+        ),
         (PLAIN + "a\n\na\n\na\n\na\n\n", ["dup_para_frac", "dup_line_frac"]),
-        ("yes " * 20, [*(f"top_{n}_gram" for n in (2, 3, 4)), *(f"duplicated_{n}_n_grams" for n in range(5, 11))]),
+        ("yes " * 20, N_GRAMS),
         ("one of us", ["top_2_gram", "top_3_gram"]),
         ("nothing new under the old sun, they say of it. " * 2 + PLAIN,
          ["duplicated_9_n_grams", "duplicated_10_n_grams"]),
@@ -87,9 +91,7 @@ def test_null_switches_off_and_zero_as_in_datatrove() -> None:
     texts = Texts.from_strings(["a a a\na a a\n\na a a\n\na a a"])
     assert reasons_of(texts, GopherRepetitionParams(**NONE)) == [[]]
     zero = GopherRepetitionParams(**dict.fromkeys(LIMITS, 0.0))
-    assert reasons_of(texts, zero) == [
-        [*(f"top_{n}_gram" for n in (2, 3, 4)), *(f"duplicated_{n}_n_grams" for n in range(5, 11))]
-    ]
+    assert reasons_of(texts, zero) == [N_GRAMS]
 
 
 def test_reasons_of_dolma() -> None:
