@@ -26,24 +26,15 @@ from dataprep.kernels.ip_parts import (
     three_more,
 )
 from dataprep.kernels.ipv6 import ipv6_at
-from dataprep.kernels.spans import (
-    ASCII_CELLS,
-    DIGIT,
-    EACH,
-    HEX,
-    LETTER,
-    Spans,
-    equal_bytes,
-    is_a,
-    with_room,
-)
+from dataprep.kernels.linebreaks import LOW, zero_bytes
+from dataprep.kernels.spans import ASCII_CELLS, DIGIT, HEX, LETTER, Spans, is_a, with_room
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import load64, pointer, read_only, trailing_zeros
 
 IPV4, IPV6 = 0, 1
 """Kinds of spans."""
 
-DOTS, COLONS = EACH * np.uint64(DOT), EACH * np.uint64(COLON)
+DOTS, COLONS = LOW * np.uint64(DOT), LOW * np.uint64(COLON)
 
 
 def addresses(data: Bytes, offsets: Offsets, datatrove: bool, public_only: bool) -> Spans:
@@ -58,7 +49,7 @@ def addresses(data: Bytes, offsets: Offsets, datatrove: bool, public_only: bool)
 def _next_dot_or_colon(text, at, stop):  # type: ignore[no-untyped-def]
     while at + 8 <= stop:
         word = load64(text, at)
-        found = equal_bytes(word, DOTS) | equal_bytes(word, COLONS)
+        found = zero_bytes(word ^ DOTS) | zero_bytes(word ^ COLONS)
         if found:
             return at + (trailing_zeros(found) >> 3)
         at += 8

@@ -28,7 +28,8 @@ from dataprep.kernels.line_facts import (
     judged_long,
     looked_at,
 )
-from dataprep.kernels.spans import ASCII_CELLS, next_byte
+from dataprep.kernels.linebreaks import find_byte
+from dataprep.kernels.spans import ASCII_CELLS
 from dataprep.kernels.spans import DIGIT as ASCII_DIGIT
 from dataprep.kernels.texts import Bytes, Offsets, Texts
 from dataprep.kernels.urls import lowered
@@ -141,10 +142,10 @@ def _kept_lines(  # type: ignore[no-untyped-def]
         at, stop = offsets[index], offsets[index + 1]
         is_first = True
         while at <= stop:
-            line_end = next_byte(source, at, stop, LINE_FEED)
+            line_end = find_byte(source, at, stop, LINE_FEED)
             text, start, end, taken = source, at, line_end, 0
             at = line_end + 1
-            if looks_for_marks and next_byte(source, start, end, OPEN) < end:
+            if looks_for_marks and find_byte(source, start, end, OPEN) < end:
                 length, taken = _without_marks(source, start, end, cleaned, numbers, longest_mark, marks)
                 if taken:
                     text, start, end = cleaned, 0, length

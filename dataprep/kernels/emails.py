@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dataprep.kernels.linebreaks import find_byte
 from dataprep.kernels.spans import (
     ALNUM,
     ASCII_CELLS,
@@ -28,7 +29,6 @@ from dataprep.kernels.spans import (
     WORD,
     Spans,
     is_a,
-    next_byte,
     run_end,
     with_room,
 )
@@ -81,7 +81,7 @@ def _emails(data, offsets, datatrove, page_array, cell_array):  # type: ignore[n
         start, stop = offsets[index], offsets[index + 1]
         done, at = start, start
         while True:
-            at = next_byte(text, at, stop, AT)
+            at = find_byte(text, at, stop, AT)
             if at == stop:
                 break
             end = 0
@@ -119,8 +119,8 @@ def _of_people(text, offsets, spans):  # type: ignore[no-untyped-def]
     count = 0
     for row in range(spans.shape[0]):
         start, begin, end = offsets[spans[row, 0]], spans[row, 1], spans[row, 2]
-        at = next_byte(text, begin, end, AT)
-        is_account = next_byte(text, at + 1, end, AT) == end and (
+        at = find_byte(text, begin, end, AT)
+        is_account = find_byte(text, at + 1, end, AT) == end and (
             begin == start or not (LOCAL_CELLS[text[begin - 1]] & OURS or text[begin - 1] == DOT)
         )
         if is_account and at == begin + 2:

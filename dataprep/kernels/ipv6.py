@@ -19,6 +19,7 @@ from dataprep.kernels.ip_parts import (
     octet_at,
     three_more,
 )
+from dataprep.kernels.number_bounds import is_ipv6_tail
 from dataprep.kernels.spans import ASCII_CELLS, DIGIT, HEX
 
 ZERO, ONE, TOP = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFF)
@@ -47,6 +48,8 @@ def ipv6_at(text, start, done, colon, stop, public_only):  # type: ignore[no-unt
             quad, rest, _ = three_more(text, end, stop, True)
             tail = np.uint64(first << 24 | rest)
     if quad:
+        if quad < stop and is_ipv6_tail(text, start, quad, stop):
+            return 0, 0, False, beyond  # a port, and no part of what stands for the address; the IPv4 counts
         end = quad
     elif end > begin + 1 and text[end - 1] == COLON and text[end - 2] != COLON:
         end -= 1  # a colon of the sentence

@@ -12,6 +12,7 @@ line_starts, line_ends, phrases    short lines with one of these go (RefinedWeb:
 
 Blank lines stay. docs/reference/statistics.md has the exact rules. RefinedWeb also drops a document if more
 than 5 % of its words go: `max_removed_ratio`, of bytes here. Not for code: `a[3]` would lose its index.
+Nor for hard-wrapped text: the last word of a paragraph is often a line of its own.
 """
 
 from __future__ import annotations

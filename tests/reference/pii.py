@@ -120,6 +120,8 @@ def ipv6_at(text: str, start: int, end: int) -> tuple[int, int, ipaddress.IPv6Ad
     quad = QUAD_ALONE.match(text, max(text.rfind(":", start, end) + 1, start))
     if quad and quad.end() > end:
         end = quad.end()
+        if re.match(":[0-9A-Fa-f:]", text[end:]):
+            return None
     elif text[start:end].endswith(":") and not text[start:end].endswith("::"):
         end -= 1
     if not begins(IP_BEGINS, text, start) or not IPV6_ENDS.match(text, end):

@@ -58,6 +58,7 @@ def test_texts_and_counts_are_those_of_the_slow_twin(strings: list[str], how: Pi
 @given(text_lists, st.booleans(), st.sampled_from([{}, TAGS, dict.fromkeys(TAGS, "NAME")]))
 @example(["x@a.b'c@d.ef", "a@b.com@c.org", "a@b.com@", "8.8.8.8-8.8.4.4", "a@b.com.8.8.8.8"], True, TAGS)
 @example(["a@b.com@c.org", "a@b.com@", "8.8.8.8-8.8.4.4", "a@b.com.8.8.8.8"], True, {})
+@example(["::ffff:8.8.8.8:a", "::ffff:8.8.8.8:53"], False, {})
 @example(["2001:4860::8888.5.6.7", "a@b.com.8.8.8.8.8.8.8.8"], False, {})
 def test_twice_is_once(strings: list[str], public_only: bool, names: dict[str, str]) -> None:
     how = PiiParams(**EVERYTHING, **names, public_only=public_only)
