@@ -20,10 +20,10 @@ from dataprep.kernels.masks import (
     bytes_of,
     first_bits,
     followed_by,
-    leading_zeros,
     lowest,
     preceded_by,
 )
+from dataprep.kernels.utf8 import leading_zeros
 
 TWO, THREE, FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 

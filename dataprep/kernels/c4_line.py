@@ -5,7 +5,7 @@ from __future__ import annotations
 from numba import njit
 
 from dataprep.kernels.linebreaks import find_byte
-from dataprep.kernels.marks import DECIMAL, properties_at, skip_black, skip_white
+from dataprep.kernels.marks import DECIMAL, is_ascii_white, properties_at, skip_black, skip_white
 from dataprep.kernels.utf8 import copy_bytes
 
 
@@ -49,12 +49,28 @@ def copied(text, start, stop, out, place, pages, cells):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
+def _space_before(text, at, start):  # type: ignore[no-untyped-def]
+    """The last ASCII white space before `at`, or -1 if there is none from `start` on."""
+    at -= 1
+    while at >= start and not is_ascii_white(text[at]):
+        at -= 1
+    return at if at >= start else -1
+
+
+@njit(cache=True, nogil=True)
 def words_fit(text, start, stop, min_words, max_length, pages, cells):  # type: ignore[no-untyped-def]
     """Whether text[start:stop], stripped, has enough words and no overlong one; looks no further than that
     takes."""
     words, at = 0, start
     lengths_matter = 0 <= max_length < stop - start
     while at < stop and (lengths_matter or words < min_words):
+        if words >= min_words:
+            if stop - at <= max_length:
+                break
+            space = _space_before(text, at + max_length + 1, at)
+            if space >= 0:  # no word before it is overlong
+                at = skip_white(text, space, stop, pages, cells)
+                continue
         end = skip_black(text, at, stop, pages, cells)
         if 0 <= max_length < end - at:
             length = 0

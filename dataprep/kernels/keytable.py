@@ -14,7 +14,8 @@ from numba import njit
 
 FACTOR, MIX = np.uint64(0xD6E8FEB86659FD93), np.uint64(0xFF51AFD7ED558CCD)
 FIRST_BITS, MOST_FIRST_BITS, GROWTH_BITS = 6, 20, 2
-"""A table begins with twice the slots that its keys may need, but with 2^6 to 2^20, and grows fourfold."""
+"""A table begins with four slots for each key, but with 2^6 to 2^20 of them, and grows fourfold when half
+full."""
 
 
 def table_arrays(most_keys: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
@@ -34,7 +35,7 @@ def mixed(key):  # type: ignore[no-untyped-def]
 def cleared(slots, keys):  # type: ignore[no-untyped-def]
     """Empties the table for about so many keys; the bits of its size."""
     bits = FIRST_BITS
-    while bits < MOST_FIRST_BITS and (1 << bits) < 2 * keys:
+    while bits < MOST_FIRST_BITS and (1 << bits) < 4 * keys:
         bits += 1
     for slot in range(1 << bits):
         slots[slot] = 0

@@ -1,16 +1,18 @@
-"""Where lines end: as `str.splitlines` cuts, or at "\\n" alone. Eight bytes at a time, over pointers."""
+"""Where lines end: as `str.splitlines` cuts, or at "\\n" alone. Many bytes at a time, over pointers."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
+from dataprep.kernels.masks import byte_set, equal_bytes
 from dataprep.kernels.utf8 import load64, trailing_zeros
 
 HIGH = np.uint64(0x8080808080808080)
 LOW = np.uint64(0x0101010101010101)
 SPACES, C2, E2 = LOW * np.uint64(0x20), LOW * np.uint64(0xC2), LOW * np.uint64(0xE2)
 NEWLINES = LOW * np.uint64(0x0A)
+may_break = byte_set((0x0A, 0x0D), (0x1C, 0x1E), (0xC2, 0xC2), (0xE2, 0xE2))
 
 
 @njit(inline="always")
@@ -23,6 +25,11 @@ def zero_bytes(word):  # type: ignore[no-untyped-def]
 def find_byte(text, at, stop, byte):  # type: ignore[no-untyped-def]
     """The first place from `at` on with that byte, or `stop`."""
     pattern = LOW * np.uint64(byte)
+    while at + 64 <= stop:
+        same = equal_bytes(text, at, np.uint8(byte))
+        if same:
+            return at + trailing_zeros(same)
+        at += 64
     while at + 8 <= stop:
         found = zero_bytes(load64(text, at) ^ pattern)
         if found:
@@ -69,7 +76,13 @@ def break_size(text, at, stop):  # type: ignore[no-untyped-def]
 def line_end(text, at, stop):  # type: ignore[no-untyped-def]
     """The first place from `at` on where `str.splitlines` cuts, or `stop`."""
     while at < stop:
-        if at + 8 <= stop:
+        if at + 64 <= stop:
+            places = may_break(text, at)
+            if not places:
+                at += 64
+                continue
+            at += trailing_zeros(places)
+        elif at + 8 <= stop:
             word = load64(text, at)
             found = (word - SPACES) & ~word & HIGH  # a byte below 0x20; as exact as zero_bytes
             found |= zero_bytes(word ^ C2) | zero_bytes(word ^ E2)

@@ -43,16 +43,23 @@ def bytes_of(characters: str) -> Any:
     return byte_set(*((ord(character), ord(character)) for character in characters))
 
 
-def _leading_zeros(typingctx, mask):  # type: ignore[no-untyped-def]
-    """Zero bits above the highest set bit of a uint64; 64 for zero."""
+def _equal_bytes(typingctx, pointer, at, byte):  # type: ignore[no-untyped-def]
+    """Which of the 64 bytes from `at` on are `byte`."""
 
     def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        return builder.ctlz(arguments[0], context.get_constant(types.boolean, False))
+        address = builder.bitcast(builder.gep(arguments[0], [arguments[1]]), BYTES.as_pointer())
+        one = builder.insert_element(
+            ir.Constant(BYTES, ir.Undefined), arguments[2], ir.Constant(ir.IntType(32), 0)
+        )
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+        every = builder.shuffle_vector(one, ir.Constant(BYTES, ir.Undefined), lanes)
+        same = builder.icmp_unsigned("==", builder.load(address, align=1), every)
+        return builder.bitcast(same, ir.IntType(64))
 
-    return types.int64(types.uint64), codegen
+    return types.uint64(pointer, types.int64, types.uint8), codegen
 
 
-leading_zeros: Any = intrinsic(_leading_zeros)
+equal_bytes: Any = intrinsic(_equal_bytes)
 
 
 @njit(inline="always")

@@ -34,7 +34,7 @@ def hash_words(text, begin, words, first, last, keys, ends, seen):  # type: igno
     """Fills `keys` with the hash of each word, `ends` with the characters up to and with it, and notes each
     pair of neighbours; how far to shift a hash for `seen`. May read 16 bytes beyond a word."""
     starts, sizes, traits = words
-    shift = filter_cleared(seen, 4 * (last - first))
+    shift = filter_cleared(seen, 8 * (last - first))
     before, total = np.uint64(0), 0
     for word in range(first, last):
         at, size = begin + starts[word], np.int64(sizes[word])

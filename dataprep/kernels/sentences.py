@@ -33,9 +33,18 @@ from dataprep.kernels.marks import (
     skip_black,
     skip_white,
 )
+from dataprep.kernels.masks import byte_set
 from dataprep.kernels.texts import Bytes, Offsets
-from dataprep.kernels.utf8 import ascii_letters, load64, pointer, read_only, trailing_zeros
+from dataprep.kernels.utf8 import (
+    ascii_letters,
+    ascii_letters_before,
+    load64,
+    pointer,
+    read_only,
+    trailing_zeros,
+)
 
+may_mark = byte_set((0x21, 0x21), (0x2E, 0x2E), (0x3F, 0x3F), (0x80, 0xFF))
 STOPS, CALLS, QUERIES = LOW * np.uint64(0x2E), LOW * np.uint64(0x21), LOW * np.uint64(0x3F)
 
 
@@ -72,15 +81,21 @@ def _is_ascii_letter(byte):  # type: ignore[no-untyped-def]
     return 0x61 <= byte | 0x20 <= 0x7A
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def _plain_chunk_start(text, at, start):  # type: ignore[no-untyped-def]
     """Where the chunk begins that is ASCII letters and the mark at `at`, or -1 if it is anything else."""
-    first = at
-    while first > start and _is_ascii_letter(text[first - 1]):
-        first -= 1
+    first = at - ascii_letters_before(text, at, start)
     if first == at or not (first == start or is_ascii_white(text[first - 1])):
         return -1
     return first
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _word_begins(text, at, stop):  # type: ignore[no-untyped-def]
+    """Whether a space and an ASCII letter or digit stand at `at`."""
+    if at + 1 >= stop or text[at] != 0x20:
+        return False
+    return _is_ascii_letter(text[at + 1]) or 0x30 <= text[at + 1] <= 0x39
 
 
 @njit(cache=True, nogil=True)
@@ -91,7 +106,13 @@ def count_sentences(  # type: ignore[no-untyped-def]
     count = 1
     at = done = start  # marks before `done` change nothing
     while at < stop:
-        if at + 8 <= stop:
+        if at + 64 <= stop:
+            places = may_mark(text, at)
+            if not places:
+                at += 64
+                continue
+            at += trailing_zeros(places)
+        elif at + 8 <= stop:
             word = load64(text, at)
             found = zero_bytes(word ^ STOPS) | zero_bytes(word ^ CALLS) | zero_bytes(word ^ QUERIES)
             found |= word & HIGH
@@ -120,7 +141,10 @@ def count_sentences(  # type: ignore[no-untyped-def]
                     whole = whole or is_abbreviation(text, first, at, slots)
                 at = end
                 if not whole:
-                    at = done = _next_of_substance(text, end, stop, mark_pages, mark_cells)
+                    if _word_begins(text, end, stop):
+                        at = done = end + 1
+                    else:
+                        at = done = _next_of_substance(text, end, stop, mark_pages, mark_cells)
                     if at == stop:
                         break
                     count += 1

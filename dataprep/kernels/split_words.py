@@ -10,9 +10,9 @@ import numpy as np
 from numba import njit
 
 from dataprep.kernels.characters import CLASS, SPACE, character_table
-from dataprep.kernels.masks import byte_set, first_bits, leading_zeros, lowest, preceded_by, window
+from dataprep.kernels.masks import byte_set, first_bits, lowest, preceded_by, window
 from dataprep.kernels.texts import Bytes, Offsets
-from dataprep.kernels.utf8 import decode, longest, lookup, pointer, read_only, trailing_zeros
+from dataprep.kernels.utf8 import decode, leading_zeros, longest, lookup, pointer, read_only, trailing_zeros
 from dataprep.kernels.words import MAX_TEXT_BYTES, WIDE, Words
 
 spaces, beyond_ascii = byte_set((0x09, 0x0D), (0x1C, 0x20)), byte_set((0x80, 0xFF))

@@ -91,6 +91,18 @@ def _trailing_zeros(typingctx, word):  # type: ignore[no-untyped-def]
 trailing_zeros: Any = intrinsic(_trailing_zeros)
 
 
+def _leading_zeros(typingctx, mask):  # type: ignore[no-untyped-def]
+    """Zero bits above the highest set bit of a uint64; 64 for zero."""
+
+    def codegen(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.ctlz(arguments[0], context.get_constant(types.boolean, False))
+
+    return types.int64(types.uint64), codegen
+
+
+leading_zeros: Any = intrinsic(_leading_zeros)
+
+
 def _ones(typingctx, word):  # type: ignore[no-untyped-def]
     """Set bits of a uint64."""
 
@@ -132,6 +144,23 @@ def ascii_letters(text, at, stop):  # type: ignore[no-untyped-def]
     while at < stop and 0x61 <= text[at] | 0x20 <= 0x7A:
         at += 1
     return at - start
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def ascii_letters_before(text, at, start):  # type: ignore[no-untyped-def]
+    """How many ASCII letters stand right before `at`, not before `start`."""
+    stop = at
+    while at - 8 >= start:
+        word = load64(text, at - 8)
+        lower = (word | SPACES) & ~HIGH_BITS
+        letters = (lower + FROM_A) & ~(lower + BEYOND_Z) & ~word & HIGH_BITS
+        run = leading_zeros(letters ^ HIGH_BITS) >> 3
+        at -= run
+        if run < 8:
+            return stop - at
+    while at > start and 0x61 <= text[at - 1] | 0x20 <= 0x7A:
+        at -= 1
+    return stop - at
 
 
 def longest(offsets: Offsets) -> int:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dataprep.kernels.c4 import COUNTS, LineRules, c4_lines
 from dataprep.kernels.texts import Texts
-from tests.dataprep.kernels.strategies import PIECES, sliced, text_lists
+from tests.dataprep.kernels.strategies import PIECES, long_text_lists, sliced, text_lists
 from tests.dataprep.kernels.timing import assert_linear
 from tests.reference.c4 import c4 as slow
 
@@ -51,6 +51,22 @@ def edited(texts: Texts, how: LineRules) -> list[tuple[str, dict[str, int]]]:
 @example(["{", "x{", "12345678{", "1234567{8"], replace(OFF, curly_bracket=True))
 def test_edits_are_those_of_the_slow_twin(strings: list[str], how: LineRules) -> None:
     assert edited(sliced(strings), how) == [slow(string, how) for string in strings]
+
+
+@given(long_text_lists, rules)
+@example(["a b " + "x" * 70 + " [1] é" * 30 + "" + "{" * 65], DEFAULT)
+def test_edits_of_long_texts(strings: list[str], how: LineRules) -> None:
+    assert edited(sliced(strings), how) == [slow(string, how) for string in strings]
+
+
+@given(
+    st.lists(st.sampled_from(["x" * 8, "x" * 9, "é" * 8, "é" * 9, "y", "　", " ", "	"]), max_size=40),
+    st.integers(-1, 3),
+)
+def test_overlong_words_anywhere(parts: list[str], min_words: int) -> None:
+    how = replace(OFF, min_line_words=min_words, max_word_length=8)
+    for text in ("".join(parts), " ".join(parts)):
+        assert edited(Texts.from_strings([text]), how) == [slow(text, how)]
 
 
 @pytest.mark.parametrize(

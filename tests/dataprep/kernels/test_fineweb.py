@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dataprep.kernels.fineweb import COUNTS, fineweb_counts
 from dataprep.kernels.quality import WORDS, quality_counts
 from dataprep.kernels.texts import Texts
-from tests.dataprep.kernels.strategies import PIECES, sliced, text_lists
+from tests.dataprep.kernels.strategies import PIECES, long_text_lists, sliced, text_lists
 from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import fineweb as slow
 from tests.reference.words import words
@@ -39,6 +39,13 @@ def test_words_are_as_many_as_those_of_gopher_quality(strings: list[str]) -> Non
     texts = sliced(strings)
     expected = quality_counts(texts.data, texts.offsets, ["the"])[:, WORDS].tolist()
     assert [row["words"] for row in counts_of(texts, 30, False)] == expected
+
+
+@given(long_text_lists)
+def test_counts_of_long_texts(strings: list[str]) -> None:
+    assert counts_of(sliced(strings), 30, False) == [
+        slow.counts(string, len(words(string)), STOPS, 30, False) for string in strings
+    ]
 
 
 def test_counts_of_one_text() -> None:

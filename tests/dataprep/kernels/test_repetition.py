@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -16,7 +14,8 @@ from dataprep.kernels.repetition import (
 from dataprep.kernels.split_words import find_chunks
 from dataprep.kernels.texts import Texts
 from dataprep.kernels.words import find_words
-from tests.dataprep.kernels.strategies import PIECES, sliced, text_lists
+from tests.dataprep.kernels.strategies import PIECES, long_text_lists, sliced, text_lists
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import repetition as slow
 from tests.reference.words import words
 
@@ -44,7 +43,7 @@ def dolma_counts_of(texts: Texts) -> list[dict[str, int]]:
     return [dict(zip(DOLMA_COUNTS, map(int, row), strict=True)) for row in counts]
 
 
-@given(st.one_of(text_lists, st.lists(repetitive, max_size=4)))
+@given(st.one_of(text_lists, long_text_lists, st.lists(repetitive, max_size=4)))
 @example(["\n", "\n\n", "a\n\na", "a\na\n\n\na\na\n", "\n\na\n\n", " \n\n a \n\n a", "a\n \na"])
 @example(["a b c d e " * 9, "a b a b a b", "a b c d e f g h i j k " * 2, "a b c d e x a b c d e y"])
 def test_counts_are_those_of_the_slow_twin(strings: list[str]) -> None:
@@ -125,14 +124,7 @@ def test_a_text_of_many_different_n_grams() -> None:
 def test_time_is_linear(unit: str, dolma: bool) -> None:
     find, count = (find_chunks, dolma_repetition_counts) if dolma else (find_words, repetition_counts)
 
-    def seconds(size: int) -> float:
-        texts = Texts.from_strings([unit * (size // len(unit))])
-        best = np.inf
-        for _ in range(3):
-            start = time.process_time()
-            count(texts.data, texts.offsets, find(texts.data, texts.offsets))
-            best = min(best, time.process_time() - start)
-        return float(best)
-
-    seconds(1000)
-    assert seconds(1_600_000) < 16 * 4 * max(seconds(100_000), 0.001)
+    assert_linear(
+        lambda texts: count(texts.data, texts.offsets, find(texts.data, texts.offsets)),
+        unit,
+    )

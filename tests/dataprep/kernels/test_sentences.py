@@ -6,7 +6,7 @@ from hypothesis import example, given
 from dataprep.kernels.abbreviations import ABBREVIATIONS
 from dataprep.kernels.sentences import sentence_counts
 from dataprep.kernels.texts import Texts
-from tests.dataprep.kernels.strategies import sliced, text_lists
+from tests.dataprep.kernels.strategies import long_text_lists, sliced, text_lists
 from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import sentences as slow
 
@@ -49,6 +49,13 @@ def test_sentences_by_example(text: str, wanted: int) -> None:
 @given(text_lists)
 @example(["a. b", "x.Y.z Z.", "' .a' . b", '"a." b', "J.\x1cK", "a.\u2028b"])
 def test_counts_are_those_of_the_slow_twin(strings: list[str]) -> None:
+    assert counted(sliced(strings)) == [len(slow.sentences(string)) for string in strings]
+
+
+@given(long_text_lists)
+@example(["word " * 20 + "abbreviated etc. And e.g. here. " + "x" * 70 + "! " + "Mr. " * 30])
+@example(["first One. Two three" + " abcdefgh. Ok" * 9 + " ijklmnopq. 1" + " r. é"])
+def test_counts_of_long_texts(strings: list[str]) -> None:
     assert counted(sliced(strings)) == [len(slow.sentences(string)) for string in strings]
 
 
