@@ -125,7 +125,11 @@ def test_the_command_prints_both_ways(workspace: Path, capsys: pytest.CaptureFix
     [
         ({}, "nobody", "no document is called 'nobody'"),
         ({"steps": [*STEPS, {"exact_dedup": {"within": "source"}}]}, "u0", "the stage decide of this recipe"),
-        ({"steps": [{"gopher_quality": {"stop_words": ["I"]}}]}, "u0", "the stage measure of this recipe"),
+        (
+            {"steps": [{"gopher_quality": {"stop_words": ["I", "the"]}}]},
+            "u0",
+            "the stage measure of this recipe",
+        ),
     ],
 )
 def test_what_cannot_be_explained(
