@@ -128,15 +128,21 @@ def rewriting(chain: Sequence[Link], options: ReadOptions) -> list[tuple[Link, d
 
 
 def _described(chain: Sequence[Link], options: ReadOptions) -> Iterator[tuple[Link, dict[str, Any]]]:
-    """Every link with its own components."""
+    """Every link with its own components.
+
+    A gate's verdicts are those of the text at its place. The steps above that rewrite are components already,
+    in order, so it is enough to say how many of them stand above the gate.
+    """
     gates: list[dict[str, Any]] = []
+    rewrites_above = 0
     for link in chain:
         described = link.describe(options.carry)
         if link.is_expensive:
             described["gates"] = list(gates)
         yield link, described
         if link.drops:
-            gates.append(link.verdict(options.carry))
+            gates.append({**link.verdict(options.carry), "rewrites_above": rewrites_above})
+        rewrites_above += link.rewrites
 
 
 def reader_components(format: str, options: ReadOptions) -> dict[str, Any]:

@@ -44,7 +44,8 @@ def explain_document(recipe: Recipe, document: str, source: str | None = None) -
     source     look in this source only
 
     Each has the columns of the verdict table, `text` (its beginning, as read), `signals` (step -> signal ->
-    value) and `checks` (step, reason, value, drops, dropped). Raises UserError where there is none.
+    value; null for a step that did not see it) and `checks` (step, reason, value, drops, dropped). Raises
+    UserError where there is none.
     """
     plans = _plans(recipe)
     found: list[dict[str, Any]] = []
@@ -115,8 +116,9 @@ def _explained(plans: Plans, index: int, row: int) -> dict[str, Any]:
         if not link.has_columns:
             continue
         columns = {name: column[row : row + 1] for name, column in _columns(plans, index, link.label).items()}
-        signals[link.label] = {name: _value(column) for name, column in columns.items()}
-        if signals[link.label].get(MEASURED, True):
+        signals[link.label] = None
+        if not link.is_expensive or columns.pop(MEASURED)[0]:
+            signals[link.label] = {name: _value(column) for name, column in columns.items()}
             checks += _checks(link, columns)
     return {
         **{name: verdict[name] for name in SCHEMA.names},
@@ -130,7 +132,6 @@ def _explained(plans: Plans, index: int, row: int) -> dict[str, Any]:
 def _checks(link: Link, columns: Mapping[str, Column]) -> list[dict[str, Any]]:
     if not isinstance(link.step, Rule | Edit):
         return []
-    signals = {name: column for name, column in columns.items() if name != MEASURED}
     return [
         {
             "step": link.label,
@@ -139,7 +140,7 @@ def _checks(link: Link, columns: Mapping[str, Column]) -> list[dict[str, Any]]:
             "drops": check.drops,
             "dropped": bool(check.dropped[0]),
         }
-        for check in link.step.checks(signals, link.params)
+        for check in link.step.checks(dict(columns), link.params)
     ]
 
 
@@ -195,11 +196,11 @@ def _outcome(each: Mapping[str, Any]) -> str:
 
 
 def _print_step(each: Mapping[str, Any], step: str, console: Console) -> None:
-    signals: Mapping[str, Any] = each["signals"][step]
-    if not signals.get(MEASURED, True):
+    signals: Mapping[str, Any] | None = each["signals"][step]
+    if signals is None:
         console.print(Text("    not measured: a step above dropped it", style="dim"))
         return
-    shown = ", ".join(f"{name} {_shown(value)}" for name, value in signals.items() if name != MEASURED)
+    shown = ", ".join(f"{name} {_shown(value)}" for name, value in signals.items())
     if shown:  # a transform has none
         console.print(Text(printable(f"    {shown}"), style="dim"))
     checks: Sequence[Mapping[str, Any]] = [check for check in each["checks"] if check["step"] == step]

@@ -25,7 +25,11 @@ def differences(before: Any, now: Any, path: tuple[str, ...] = ()) -> list[tuple
             found += differences(before.get(name, ABSENT), now.get(name, ABSENT), (*path, name))
         return found
     if _are_steps(before) and _are_steps(now) and (before or now):
-        return differences(_by_name(before), _by_name(now), path)
+        old, new = _by_name(before), _by_name(now)
+        moved = (
+            [((*path, "order of steps"), ", ".join(old), ", ".join(new))] if list(old) != list(new) else []
+        )
+        return differences(old, new, path) or moved
     return [] if before == now else [(path, before, now)]
 
 
@@ -95,4 +99,10 @@ def _are_steps(value: Any) -> bool:
 
 
 def _by_name(steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {str(each.get("label", each["step"])): dict(each) for each in steps}
+    """Steps by label, or by name, with `#2` where it stands there twice."""
+    named: dict[str, Any] = {}
+    for each in steps:
+        name = str(each.get("label", each["step"]))
+        labels = (name, *(f"{name}#{number}" for number in range(2, len(steps) + 1)))
+        named[next(label for label in labels if label not in named)] = dict(each)
+    return named

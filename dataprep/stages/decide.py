@@ -34,7 +34,7 @@ from dataprep.stages.base import Task, input_changed
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.walk import MEASURED
 from dataprep.steps import step_of
-from dataprep.steps.base import Decision, Edit, Rule, consulted
+from dataprep.steps.base import NOT_MEASURED, Decision, Edit, Rule, consulted
 from manifests.fingerprint import digest_value
 
 STAGE = "decide"
@@ -44,7 +44,6 @@ MAX_BYTES = "max_bytes"
 EMPTY = "empty_text"
 ROUTE = "route"
 NOT_ROUTED = "not_routed"
-NOT_MEASURED = "not_measured"
 Hashes = npt.NDArray[np.uint64]
 
 
@@ -194,13 +193,13 @@ class Documents:
             if link.label not in split["keys"]:
                 continue
             signals = _columns(cache, split["keys"][link.label])
-            measured = signals.pop(MEASURED, True)
+            measured = signals.pop(MEASURED) if link.is_expensive else True  # else it is a signal of theirs
             unmeasured[self.rows_of(index)] = ~np.asarray(measured)
             checks = link.step.checks(signals, link.params)
             orders.add(tuple(check.reason for check in checks))
             for check in checks:
                 rows = dropped.setdefault(check.reason, np.zeros(len(self), dtype=bool))
-                rows[self.rows_of(index)] = check.dropped & measured
+                rows[self.rows_of(index)] |= check.dropped & measured
         names = next(iter(orders)) if len(orders) == 1 else sorted(dropped)
         reasons = {name: dropped[name] for name in names}
         return reasons | {NOT_MEASURED: unmeasured} if link.is_expensive else reasons

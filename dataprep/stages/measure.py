@@ -36,7 +36,7 @@ from dataprep.stages.base import (
 )
 from dataprep.stages.reading import Reading, nothing_read, read_chunks
 from dataprep.stages.rewrites import RewriteWriter
-from dataprep.stages.walk import COLUMNS, REWRITES, STAGE, Measured, Walk
+from dataprep.stages.walk import COLUMNS, REWRITES, STAGE, Measured, Walk, read_back
 
 QUARANTINE = "quarantine.jsonl"
 
@@ -105,7 +105,7 @@ def execute(payload: Mapping[str, Any], cache: Cache) -> dict[str, Any]:
         digests = identify_split(split, [None] * len(digests))
         keys = set_keys(sets, digest_split(split, digests))
         base = cache.find(STAGE, keys[BASE])
-    missing = [each for each in sets if cache.find(STAGE, keys[each.name]) is None]
+    missing = _missing(sets, keys, chain, cache)
     if missing:
         collectors = {each.name: _collector(each, chain, cache) for each in missing}
         known = {each.name: keys[each.name] for each in sets if each not in missing}
@@ -124,6 +124,25 @@ def execute(payload: Mapping[str, Any], cache: Cache) -> dict[str, Any]:
                 seconds=seconds,
             )
     return {"digests": digests, "keys": keys, "computed": [each.name for each in missing]}
+
+
+def _missing(
+    sets: Sequence[ColumnSet], keys: Mapping[str, str], chain: Sequence[Link], cache: Cache
+) -> list[ColumnSet]:
+    """The sets to make: those that are not there, and those that these rest on and that were damaged since
+    they were made."""
+    while True:
+        missing = [each for each in sets if cache.find(STAGE, keys[each.name]) is None]
+        rewrites, gates = read_back(chain, missing)
+        damaged = [
+            key
+            for key in (keys[name] for name in {*rewrites, *gates})
+            if not cache.get(STAGE, key).is_intact()
+        ]
+        if not damaged:
+            return missing
+        for key in damaged:
+            cache.discard(STAGE, key)
 
 
 def _read(split: Split, options: ReadOptions, walk: Walk, collectors: Mapping[str, _Collector]) -> str:

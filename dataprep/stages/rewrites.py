@@ -77,7 +77,10 @@ class Rewrites:
         ):
             batch = self._file.get_batch(self._next)
             self._next += 1
-            self._rows = np.concatenate((self._rows, batch.column("row").to_numpy()))
+            found = batch.column("row").to_numpy()
+            if found[-1] < rows[0]:
+                continue  # of chunks that nobody asked for
+            self._rows = np.concatenate((self._rows, found))
             self._texts = concat([self._texts, texts_from_arrow(batch.column("text"))])
         _, here, there = np.intersect1d(rows, self._rows, assume_unique=True, return_indices=True)
         result = laid_over(texts, here, self._texts.take(there)) if len(here) else texts

@@ -43,6 +43,33 @@ class Measured:
     texts: Texts = field(default_factory=lambda: concat([]))
 
 
+def _deepest(missing: Sequence[ColumnSet]) -> int:
+    """Place of the last link that a walk goes through; -1 for none."""
+    return max((each.position for each in missing if each.name != BASE), default=-1)
+
+
+def _last_gated(chain: Sequence[Link], missing: Sequence[ColumnSet]) -> int:
+    """Place of the last link that must know what its gates dropped; 0 where none must."""
+    wanted = {each.name for each in missing}
+    return max(
+        (place for place, link in enumerate(chain) if link.is_expensive and link.label in wanted), default=0
+    )
+
+
+def read_back(chain: Sequence[Link], missing: Sequence[ColumnSet]) -> tuple[list[str], list[str]]:
+    """What a walk that makes the missing sets takes from those that are there: labels of the steps whose
+    rewritten texts it reads, and of the gates whose columns it reads."""
+    wanted = {each.name for each in missing}
+    links = chain[: _deepest(missing) + 1]
+    rewrites = [
+        link.label for link in links if link.is_expensive and link.rewrites and link.label not in wanted
+    ]
+    gates = [
+        link.label for link in links[: _last_gated(chain, missing)] if link.drops and link.label not in wanted
+    ]
+    return rewrites, gates
+
+
 class Walk:
     """Takes the chunks of one split in order."""
 
@@ -50,26 +77,14 @@ class Walk:
         self, chain: Sequence[Link], missing: Sequence[ColumnSet], known: Mapping[str, str], cache: Cache
     ) -> None:
         """`missing`: the column sets to make; `known`: the keys of those that are there."""
-        self._chain = chain
         self._wanted = {each.name for each in missing}
-        deepest = max((each.position for each in missing if each.name != BASE), default=-1)
-        self._links = chain[: deepest + 1]
-        gated = [
-            place
-            for place, link in enumerate(self._links)
-            if link.is_expensive and link.label in self._wanted
-        ]
-        self._gates = max(gated, default=0)
+        self._links = chain[: _deepest(missing) + 1]
+        self._gates = _last_gated(chain, missing)
+        rewrites, gates = read_back(chain, missing)
         self._rewrites = {
-            link.label: Rewrites(cache.get(STAGE, known[link.label]).file(REWRITES))
-            for link in self._links
-            if link.is_expensive and link.rewrites and link.label in known
+            label: Rewrites(cache.get(STAGE, known[label]).file(REWRITES)) for label in rewrites
         }
-        self._columns = {
-            link.label: read_columns(cache.get(STAGE, known[link.label]).file(COLUMNS))
-            for link in self._links[: self._gates]
-            if link.drops and link.label in known
-        }
+        self._columns = {label: read_columns(cache.get(STAGE, known[label]).file(COLUMNS)) for label in gates}
         self._row = 0
 
     def through(self, batch: Batch) -> Iterator[tuple[str, Measured]]:

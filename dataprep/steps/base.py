@@ -26,6 +26,10 @@ machine rounds them another way."""
 
 Mask = npt.NDArray[np.bool_]
 
+NOT_MEASURED = "not_measured"
+"""The reason of a document that an expensive step did not see, since a step above dropped it. No step gives
+it."""
+
 
 class Params(BaseModel):
     """Parameters of a step: frozen, no unknown key, no coercion ("50" is not 50 and true is not 1)."""

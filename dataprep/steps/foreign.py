@@ -61,6 +61,9 @@ class Mistake(Unusable):
     """An answer that is wrong whatever the document: it stops the run, and never drops one."""
 
 
+FAILURES = (Exception, SystemExit)
+"""What counts as failing on a document. Code that ends the process would end the run without a word."""
+
 NEVER_DROP = (OSError, MemoryError, Mistake)
 """Faults of the machine, after which the document would be kept on another day, and mistakes in the code."""
 
@@ -108,7 +111,7 @@ class Code:
             return list(self.many(batch))
         except UserError:
             raise
-        except Exception as error:
+        except FAILURES as error:
             together = error
         answers = self._one_by_one(batch)  # which of them was it?
         if not any(isinstance(answer, Failure) for answer in answers):
@@ -125,7 +128,7 @@ class Code:
                 answers.append(self.one(batch, row, text))
             except UserError:
                 raise
-            except Exception as error:
+            except FAILURES as error:
                 if not self.drops or isinstance(error, NEVER_DROP):
                     raise UserError(
                         f"{self.who} {told(error)}",
@@ -151,7 +154,7 @@ class Code:
             )
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """What happened, to go on from the name of the code: "raised ValueError: ... (steps.py:12)"."""
     if isinstance(error, Unusable):
         return str(error)
@@ -169,7 +172,7 @@ def errors_of(answers: Sequence[Any]) -> pa.StringArray:
     return pa.array([each.error if isinstance(each, Failure) else None for each in answers], pa.string())
 
 
-def _type_of(error: Exception) -> str:
+def _type_of(error: BaseException) -> str:
     return "unusable answer" if isinstance(error, Unusable) else type(error).__name__
 
 

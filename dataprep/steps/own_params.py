@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from dataprep.steps.base import refuse_crossed
+from dataprep.steps.base import NOT_MEASURED, refuse_crossed
 from dataprep.steps.foreign import FAILED, ForeignParams
 from manifests.problems import Problem, refusal
 from manifests.wording import describe
@@ -59,7 +59,7 @@ class OwnParams(ForeignParams):
         for reason in reasons or ():
             if _SLUG.fullmatch(reason) is None:
                 raise ValueError(f'expected words such as "too_short", found {describe(reason)}')
-            if reason in (FAILED, TRUE):
+            if reason in (FAILED, NOT_MEASURED, TRUE):
                 raise ValueError(f'"{reason}" has a meaning of its own; choose another word')
         if len(set(reasons or ())) < len(reasons or ()):
             raise ValueError("lists a reason twice")

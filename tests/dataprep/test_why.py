@@ -34,6 +34,16 @@ def changed(**fields: object) -> dict[str, object]:
             "a.t: 1 -> 2",
         ),
         (
+            {"gates": [STEP, {**STEP, "version": 2}]},
+            {"gates": [{**STEP, "version": 3}, {**STEP, "version": 2}]},
+            "gates.gopher_quality.version: 1 -> 3",
+        ),
+        (
+            {"above": [STEP, {"step": "normalize"}]},
+            {"above": [{"step": "normalize"}, STEP]},
+            "order of steps: gopher_quality, normalize -> normalize, gopher_quality",
+        ),
+        (
             {"columns": "blake2b-128:" + "0" * 32},
             {"columns": "blake2b-128:" + "1" * 32},
             "what was measured changed",

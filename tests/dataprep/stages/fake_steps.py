@@ -61,6 +61,10 @@ def _shout(batch: Batch, params: Params) -> Texts:
     return Texts.from_strings([text.upper() for text in _saw("shout", batch)])
 
 
+def _last_line(batch: Batch, params: Params) -> Texts:
+    return Texts.from_strings([text.rpartition("\n")[2] for text in _saw("last_line", batch)])
+
+
 def _label(batch: Batch, params: Params) -> Signals:
     return {"initial": pa.array([text[:1] for text in _saw("label", batch)], pa.string())}
 
@@ -71,11 +75,14 @@ def _nothing(signals: Signals, params: Params) -> Sequence[Check]:
 
 FAKE: dict[str, StepType] = {
     "length": Rule("length", 1, MinLength, _length, _too_short),
+    "slow_length": Rule("slow_length", 1, MinLength, _length, _too_short, expensive=True),
     "uncomment": Edit("uncomment", 1, Word, _without_comments, _bad_words, frozenset({"word"})),
     "slow_uncomment": Edit(
         "slow_uncomment", 1, Word, _without_comments, _bad_words, frozenset({"word"}), expensive=True
     ),
     "shout": Transform("shout", 1, Params, _shout),
     "slow_shout": Transform("slow_shout", 1, Params, _shout, expensive=True),
+    "last_line": Transform("last_line", 1, Params, _last_line),
+    "slow_last_line": Transform("slow_last_line", 1, Params, _last_line, expensive=True),
     "label": Rule("label", 1, Params, _label, _nothing, expensive=True),
 }

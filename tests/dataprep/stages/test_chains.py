@@ -7,11 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from dataprep.columnfile import read_columns, write_columns
+from dataprep.explain import explain_document
+from dataprep.kernels.texts import Texts
 from dataprep.recipe import recipe_of
 from dataprep.run import RunResult, run
+from dataprep.stages.rewrites import RewriteWriter
+from dataprep.stages.walk import COLUMNS, REWRITES
 from dataprep.steps import STEPS
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
@@ -41,8 +47,8 @@ def write(folder: Path, texts: list[str] = TEXTS) -> None:
     (folder / "in.jsonl").write_text("\n".join(lines) + "\n")
 
 
-def go(folder: Path, steps: list[Any], source: dict[str, Any] | None = None, **changes: Any) -> RunResult:
-    data = {
+def recipe_data(folder: Path, steps: list[Any], source: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
         "corpus": "small",
         "version": "1.0.0",
         "sources": {"web": {"path": str(folder / "in.jsonl"), "id": "id", **(source or {})}},
@@ -50,7 +56,10 @@ def go(folder: Path, steps: list[Any], source: dict[str, Any] | None = None, **c
         "tokenizer": {"train": {"vocab_size": 257}, "engine": "tokenizers"},
         "output": str(folder / "out"),
     }
-    return run(recipe_of(data | changes), workers=0)
+
+
+def go(folder: Path, steps: list[Any], source: dict[str, Any] | None = None, **changes: Any) -> RunResult:
+    return run(recipe_of(recipe_data(folder, steps, source) | changes), workers=0)
 
 
 def texts_of(folder: Path, source: str = "web") -> dict[str, str]:
@@ -129,6 +138,21 @@ def test_a_gate_that_changes_makes_an_expensive_step_look_again(tmp_path: Path) 
     assert sorted(texts_of(tmp_path)) == ["0", "1", "2", "4"]
 
 
+@pytest.mark.parametrize("slow", ["slow_last_line", "slow_uncomment", "label"])
+def test_a_gate_that_moves_makes_an_expensive_step_look_again(tmp_path: Path, slow: str) -> None:
+    """Above a transform a gate judges another text, though the step below sees the same one."""
+    write(tmp_path, ["long enough\nno", "no\nlong enough", "both are long\nboth are long"])
+    gate: Any = {"length": {"min_length": 6}}
+    go(tmp_path, [gate, {"last_line": {}}, {slow: {}}])
+    assert list(texts_of(tmp_path)) == ["0", "1", "2"]
+    result = go(tmp_path, [{"last_line": {}}, gate, {slow: {}}])
+    assert list(texts_of(tmp_path)) == ["1", "2"]
+    if slow != "slow_last_line":
+        assert row(result, slow)["joint"] == {"not_measured": 1}
+    go(tmp_path, [gate, {"last_line": {}}, {slow: {}}])
+    assert texts_of(tmp_path) == {"0": "no", "1": "long enough", "2": "both are long"}
+
+
 def test_steps_below_an_expensive_one_run_without_it(tmp_path: Path) -> None:
     """A missing gate column and a missing final set are made from what is kept."""
     write(tmp_path)
@@ -138,6 +162,50 @@ def test_steps_below_an_expensive_one_run_without_it(tmp_path: Path) -> None:
     go(tmp_path, [*steps, {"shout": {}}])
     assert seen("uncomment") == []
     assert texts_of(tmp_path)["2"] == "B SECOND\nTEXT"
+
+
+def test_texts_that_were_damaged_since_are_made_again_before_a_step_looks_at_them(tmp_path: Path) -> None:
+    write(tmp_path)
+    steps: list[Any] = [{"length": {"min_length": 6}}, {"slow_uncomment": {}}]
+    go(tmp_path, steps)
+    (path,) = (tmp_path / "out.work" / "measure").rglob(REWRITES)
+    size_bytes = path.stat().st_size
+    writer = RewriteWriter(path)
+    writer.add(np.array([1, 2]), Texts.from_strings(["A wrong text", "B second\ntext"]))
+    writer.close()
+    assert path.stat().st_size == size_bytes
+    SEEN.clear()
+    go(tmp_path, [*steps, {"label": {}}])
+    assert sorted(seen("label")) == ["A first text", "A first text", "B second\ntext"]
+    assert texts_of(tmp_path) == {"1": "A first text", "2": "B second\ntext", "4": "A first text"}
+
+
+def test_gates_that_were_damaged_since_are_measured_again_before_a_step_looks(tmp_path: Path) -> None:
+    write(tmp_path)
+    gate = {"length": {"min_length": 6}}
+    go(tmp_path, [gate])
+    paths = (tmp_path / "out.work" / "measure").rglob(COLUMNS)
+    (path,) = (each for each in paths if "characters" in read_columns(each))
+    write_columns(path, {"characters": np.arange(6)})
+    SEEN.clear()
+    go(tmp_path, [gate, {"label": {}}])
+    assert len(seen("length")) == 6
+    assert len(seen("label")) == 4
+    assert sorted(texts_of(tmp_path)) == ["1", "2", "3", "4"]
+
+
+def test_a_field_may_be_called_as_a_column_of_ours(tmp_path: Path) -> None:
+    lines = [json.dumps({"text": f"text {n}", "id": str(n), "measured": [0, 1, None][n]}) for n in range(3)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    source = {"carry": ["measured"]}
+    steps = [{"where": {"fields": {"measured": {"min": 1}}}}, {"label": {}}]
+    result = go(tmp_path, steps, source)
+    assert row(result, "where")["dropped"] == {"where_measured": 2}
+    assert row(result, "label")["joint"] == {"not_measured": 2}
+    for name, value in (("0", "0"), ("2", None)):
+        (found,) = explain_document(recipe_of(recipe_data(tmp_path, steps, source)), name)["documents"]
+        assert found["signals"] == {"where": {"measured": value}, "label": None}
+        assert [check["dropped"] for check in found["checks"]] == [True]
 
 
 def test_everything_is_dropped_by_a_gate(tmp_path: Path) -> None:

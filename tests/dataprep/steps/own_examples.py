@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from typing import Any
 
 import pyarrow as pa
@@ -37,6 +38,8 @@ def words(text: str) -> Any:
     """Fails on "bad", and answers what it is told to."""
     if text == "bad":
         raise ValueError("a bad\nword")
+    if text == "exit":
+        sys.exit(0)
     if text == "offline":
         raise ConnectionError("no network")
     answers = {"surrogate": "\ud800", "none": None, "number": 5, "bytes": b"x", "nan": float("nan")}
@@ -50,6 +53,12 @@ def counter(text: str) -> str:
 
 def chance(text: str) -> float:
     return random.random()
+
+
+def in_list(text: str, *, seen: list[str]) -> bool:
+    """Remembers in what the recipe gave it."""
+    seen.append(text)
+    return text in seen[:-1]
 
 
 def first_seen(text: str) -> bool:

@@ -132,6 +132,7 @@ def test_nothing_is_called_for_no_documents() -> None:
     [
         ("transform", "bad", r"own_examples:words raised ValueError: a bad word \(.*own_examples.py:\d+\)"),
         ("transform", "offline", "raised ConnectionError: no network"),
+        ("transform", "exit", r"raised SystemExit: 0 \(.*own_examples.py:\d+\)"),
         ("transform", "none", "returned None, expected the new text"),
         ("transform", "number", "returned a value of type int, expected the new text"),
         ("transform", "bytes", "returned a value of type bytes"),
@@ -204,6 +205,7 @@ def test_wrong_batches(function: str, message: str) -> None:
         ("counter", "transform", {}),
         ("chance", "score", {}),
         ("first_seen", "drop", {}),
+        ("in_list", "drop", {"with": {"seen": []}}),
         ("mean_of_batch", "score", {"input": "batch"}),
     ],
 )
@@ -374,6 +376,7 @@ def test_a_recipe_names_functions_and_imports_none() -> None:
         ("{version: 1, does: drop, reasons: []}", "reasons: expected at least one entry"),
         ("{version: 1, does: drop, reasons: [Too Short]}", 'expected words such as "too_short"'),
         ("{version: 1, does: drop, reasons: [failed]}", '"failed" has a meaning of its own'),
+        ("{version: 1, does: drop, reasons: [not_measured]}", '"not_measured" has a meaning of its own'),
         ("{version: 1, does: drop, reasons: [a, a]}", "lists a reason twice"),
         ("{version: 1, does: score, min_score: 2, max_score: 1}", "min_score 2 is above max_score 1"),
     ],
