@@ -9,6 +9,8 @@ TRAIN := recipes/train_quickstart.yaml
 CORPUS := out/quickstart
 RUN := runs/quickstart
 PYTEST := $(BIN)/python -m pytest
+# Two processes, a file of tests at a time, since the tests of a file share what they have made.
+SHARED_OUT := -n 2 --dist loadfile
 SEED := 17
 
 .DEFAULT_GOAL := help
@@ -52,8 +54,8 @@ run: $(VENV)/.installed-train ## Raw text to shards to a trained, resumed and au
 
 # --- checks ------------------------------------------------------------------------------------------------
 test: $(VENV)/.installed-test ## The fast tests, then the slow ones
-	$(PYTEST) -q -m "not slow"
-	$(PYTEST) -q -m slow
+	$(PYTEST) -q -m "not slow" $(SHARED_OUT)
+	$(PYTEST) -q -m slow $(SHARED_OUT)
 
 soak: $(VENV)/.installed-test ## Minutes of random kills and random input (SEED=17)
 	$(BIN)/python -m tests.faults.soak --rounds 10 --kills 20 --seed $(SEED) --write tests/faults/soak.json

@@ -59,9 +59,10 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
 
 
 def _works(texts: Texts) -> dict[str, Callable[[], object]]:
-    normalize = STEPS["normalize"]
-    assert isinstance(normalize, Transform)
-    forms, chunks = normalize.params(), _chunks(texts)
+    normalize, pii, boilerplate = STEPS["normalize"], STEPS["pii"], STEPS["boilerplate_lines"]
+    assert isinstance(normalize, Transform) and isinstance(pii, Edit) and isinstance(boilerplate, Edit)
+    forms, kinds, rules = normalize.params(), pii.params(), boilerplate.params()
+    chunks = _chunks(texts)
 
     def judge(names: Sequence[str]) -> Callable[[], object]:
         return lambda: [judged(Batch.of(chunk), names) for chunk in chunks]
@@ -70,6 +71,8 @@ def _works(texts: Texts) -> dict[str, Callable[[], object]]:
         "quality": judge(QUALITY),
         **{name: judge([name]) for name in QUALITY},
         "normalize": lambda: normalize.apply(Batch.of(texts), forms),
+        "pii": lambda: pii.edit(Batch.of(texts), kinds),
+        "boilerplate_lines": lambda: boilerplate.edit(Batch.of(texts), rules),
         "hash": lambda: hash128(texts.data, texts.offsets),
         "hash_normalized": lambda: hash_normalized(texts.data, texts.offsets),
     }

@@ -145,7 +145,11 @@ def reader_components(format: str, options: ReadOptions) -> dict[str, Any]:
     return {
         "format": format,
         "version": reader.version,
-        "options": options.components(),
+        "options": {
+            name: value
+            for name, value in options.components().items()
+            if name != "members" or format == "archive"  # it says nothing of other formats
+        },
         "depends": dict(reader.depends()),
     }
 

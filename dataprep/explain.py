@@ -200,7 +200,8 @@ def _print_step(each: Mapping[str, Any], step: str, console: Console) -> None:
         console.print(Text("    not measured: a step above dropped it", style="dim"))
         return
     shown = ", ".join(f"{name} {_shown(value)}" for name, value in signals.items() if name != MEASURED)
-    console.print(Text(printable(f"    {shown}"), style="dim"))
+    if shown:  # a transform has none
+        console.print(Text(printable(f"    {shown}"), style="dim"))
     checks: Sequence[Mapping[str, Any]] = [check for check in each["checks"] if check["step"] == step]
     for check in checks:
         if not check["drops"]:

@@ -97,6 +97,7 @@ def problems_of(error: ValidationError, model: type[BaseModel], data: Any) -> li
     """Every problem of a failed validation of plain `data` by `model`, each field once, in its order."""
     problems: list[tuple[int, Problem]] = []
     mismatches: dict[Loc, _Mismatch] = {}
+    too_short: set[int] = set()
     for order, each in enumerate(error.errors(include_url=False)):
         kind, context = str(each["type"]), each.get("ctx", {})
         if kind in _EXPECTED or kind in ("literal_error", "enum"):
@@ -106,14 +107,25 @@ def problems_of(error: ValidationError, model: type[BaseModel], data: Any) -> li
             mismatch.wants += [] if want in mismatch.wants else [want]
             mismatch.is_branch |= len(each["loc"]) > len(loc)
         else:
+            too_short |= {order} if kind == "too_short" else set()
             problems.append((order, _problem(kind, context, each, model, data)))
     deeper = [*(problem.loc for _, problem in problems), *mismatches]
+    # pydantic counts no entry of which something is wrong, and so finds a list too short because of it.
+    problems = [
+        (order, each)
+        for order, each in problems
+        if order not in too_short or not _has_below(each.loc, deeper)
+    ]
     for loc, mismatch in mismatches.items():
         # Of a union, the branch that went further in fits better, and the others' complaints only confuse.
-        if mismatch.is_branch and any(len(other) > len(loc) and other[: len(loc)] == loc for other in deeper):
+        if mismatch.is_branch and _has_below(loc, deeper):
             continue
         problems.append((mismatch.order, _wrong_type(loc, mismatch, names_at(model, loc))))
     return [problem for _, problem in sorted(problems, key=lambda pair: pair[0])]
+
+
+def _has_below(loc: Loc, others: Iterable[Loc]) -> bool:
+    return any(len(other) > len(loc) and other[: len(loc)] == loc for other in others)
 
 
 def _problem(

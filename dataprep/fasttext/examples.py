@@ -90,7 +90,8 @@ def read_examples(patterns: Mapping[str, Sequence[str]], text: str, normalize: s
                 labels.append(np.full(len(lines), index, dtype=np.int64))
                 file.writelines(lines)
             if not found:
-                raise UserError(f'no document with the label "{name}"', where=", ".join(patterns[name]))
+                where, why = ", ".join(patterns[name]), f" ({refused:,} records are none)" if refused else ""
+                raise UserError(f'no document with the label "{name}"{why}', where=where)
             unread.append(refused)
     return Examples(
         spool,

@@ -66,6 +66,8 @@ def train(
     """
     fasttext = training_library()
     _check(patterns, training)
+    if not output.parent.is_dir():
+        raise UserError("there is no such folder to write the model to", where=str(output.parent))
     with tempfile.TemporaryDirectory(prefix=".tmp-train-", dir=output.parent) as folder:
         narrator.line("reading")
         spool = Path(folder, "spool")
@@ -129,6 +131,9 @@ def print_training(report: Mapping[str, Any], console: Console) -> None:
     if unread:
         console.print(f"{unread:,} records are no documents and were passed over")
     console.print(f"accuracy {_figure(report['held_out']['accuracy'])}")
+    unheard = [name for name, counts in report["documents"].items() if not counts["held_out"]]
+    if unheard and report["held_out"]["documents"]:
+        console.print(f"no document of {', '.join(unheard)} is held out, so these figures say little")
 
 
 def _figure(value: float | None) -> str:

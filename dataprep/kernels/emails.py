@@ -3,7 +3,8 @@
 `headrace` (ours): `local@domain` in ASCII. The local part is runs of letters, digits and `_%+'-` joined by
 single dots; it begins with a letter, digit or underscore that has none before it. The domain is two or more
 labels, the last of letters alone, or `xn--...`; or an IPv4 address in brackets. `@domain` and `.local@domain`
-may follow, so that what stands side by side is one and replacing it makes nothing new.
+may follow, so that what stands side by side is one and replacing it makes nothing new. The accounts `git`,
+`hg` and `svn` are nobody.
 `datatrove`: exactly what the expression of datatrove 0.10.1's PIIFormatter matches, oddities included.
 
 Every `@` is looked at once, and what is read around one lies between its neighbours: the time is linear,
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dataprep.kernels.linebreaks import find_byte
 from dataprep.kernels.spans import (
     ALNUM,
     ASCII_CELLS,
@@ -27,7 +29,6 @@ from dataprep.kernels.spans import (
     WORD,
     Spans,
     is_a,
-    next_byte,
     run_end,
     with_room,
 )
@@ -80,7 +81,7 @@ def _emails(data, offsets, datatrove, page_array, cell_array):  # type: ignore[n
         start, stop = offsets[index], offsets[index + 1]
         done, at = start, start
         while True:
-            at = next_byte(text, at, stop, AT)
+            at = find_byte(text, at, stop, AT)
             if at == stop:
                 break
             end = 0
@@ -105,6 +106,34 @@ def _emails(data, offsets, datatrove, page_array, cell_array):  # type: ignore[n
                 at = done = end
             else:
                 at += 1
+    return spans[:count].copy() if datatrove else _of_people(text, offsets, spans[:count])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _of_people(text, offsets, spans):  # type: ignore[no-untyped-def]
+    """The spans but for the accounts of version control that stand alone, as in `git@example.org:a/b.git`.
+
+    No byte before one may be part of an address: it would become a longer one by the replacement of its
+    neighbour.
+    """
+    count = 0
+    for row in range(spans.shape[0]):
+        start, begin, end = offsets[spans[row, 0]], spans[row, 1], spans[row, 2]
+        at = find_byte(text, begin, end, AT)
+        is_account = find_byte(text, at + 1, end, AT) == end and (
+            begin == start or not (LOCAL_CELLS[text[begin - 1]] & OURS or text[begin - 1] == DOT)
+        )
+        if is_account and at == begin + 2:
+            is_account = text[begin] == 0x68 and text[begin + 1] == 0x67  # hg
+        elif is_account and at == begin + 3:
+            first, second, third = text[begin], text[begin + 1], text[begin + 2]
+            is_git = first == 0x67 and second == 0x69 and third == 0x74
+            is_account = is_git or (first == 0x73 and second == 0x76 and third == 0x6E)  # svn
+        else:
+            is_account = False
+        if not is_account:
+            spans[count] = spans[row]
+            count += 1
     return spans[:count].copy()
 
 

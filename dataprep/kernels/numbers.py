@@ -1,7 +1,7 @@
 """Where phone numbers, payment cards and IBANs stand in texts; docs/reference/pii.md spells the grammars out.
 
-What can be proven is: a card by its Luhn digit, an IBAN by its country's length and its check digits. A phone
-number is known by its shape alone. Slow twin: `tests/reference/pii.py`.
+What can be proven is: a card by its issuer, length and Luhn digit, an IBAN by its country's length and its
+check digits. The shapes of phone numbers are in `phones.py`. Slow twin: `tests/reference/pii.py`.
 """
 
 from __future__ import annotations
@@ -10,23 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.spans import (
-    ALNUM,
-    ASCII_CELLS,
-    CAPITAL,
-    DIGIT,
-    HEX,
-    WORD,
-    Spans,
-    is_a,
-    run_end,
-    with_room,
-)
+from dataprep.kernels.number_bounds import HYPHEN, PLUS, SPACE, begins_here, digits_end, ends_here
+from dataprep.kernels.phones import OPEN, international_end, national_end
+from dataprep.kernels.spans import ASCII_CELLS, CAPITAL, DIGIT, WORD, Spans, run_end, with_room
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import pointer, read_only
-
-PLUS, SPACE, HYPHEN, DOT, SLASH, TILDE, COLON = 0x2B, 0x20, 0x2D, 0x2E, 0x2F, 0x7E, 0x3A
-OPEN, CLOSE = 0x28, 0x29
 
 IBAN_LENGTHS = """
 AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28
@@ -76,9 +64,9 @@ def _found(data, offsets, what):  # type: ignore[no-untyped-def]
             cell = ASCII_CELLS[byte]
             if what == 0:
                 if byte == PLUS:
-                    end = _international_end(text, start, at, stop)
+                    end = international_end(text, start, at, stop)
                 elif byte == OPEN or cell & DIGIT:
-                    end = _national_end(text, start, done, at, stop)
+                    end = national_end(text, start, done, at, stop)
             elif what == 1:
                 if cell & DIGIT:
                     end = _card_end(text, start, at, stop)
@@ -97,199 +85,22 @@ def _found(data, offsets, what):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _digits_end(text, at, stop, most):  # type: ignore[no-untyped-def]
-    """Where the digits at `at` end, or `most` + 1 places on if there are more."""
-    return run_end(text, at, min(stop, at + most + 1), DIGIT)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _ends_here(text, start, end, stop):  # type: ignore[no-untyped-def]
-    """Whether a number may end before `end`: it is no part of a word, a file name, a path or a version, and
-    no IP address stands there that would be one only without it."""
-    if end == stop:
-        return True
-    byte = text[end]
-    if byte in (DOT, HYPHEN, SLASH, PLUS, TILDE):
-        return not is_a(text, end + 1, start, stop, ALNUM)
-    return not (ASCII_CELLS[byte] & WORD or _is_ipv6_tail(text, start, end, stop))
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _begins_here(text, start, at):  # type: ignore[no-untyped-def]
-    """Whether a number may begin at `at`, likewise."""
-    if at == start:
-        return True
-    byte = text[at - 1]
-    if byte == COLON:
-        group = at - 2
-        while group > max(start, at - 6) and ASCII_CELLS[text[group]] & HEX:
-            group -= 1
-        return group < start or text[group] != COLON
-    return not (ASCII_CELLS[byte] & WORD or byte in (DOT, HYPHEN, SLASH, PLUS, TILDE))
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _is_ipv6_tail(text, start, at, stop):  # type: ignore[no-untyped-def]
-    if text[at] != COLON or at + 1 == stop:
-        return False
-    return text[at + 1] == COLON or is_a(text, at + 1, start, stop, HEX)
-
-
-@njit(inline="always")
-def _is_phone_space(byte):  # type: ignore[no-untyped-def]
-    return byte in (SPACE, HYPHEN, DOT)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _international_end(text, start, plus, stop):  # type: ignore[no-untyped-def]
-    """`+`, a country code and groups of digits: 8 to 15 in all (10, in one group), as many groups as fit."""
-    at = plus + 1
-    if not _begins_here(text, start, plus) or not is_a(text, at, start, stop, DIGIT) or text[at] == 0x30:
-        return 0
-    end = _digits_end(text, at, stop, 15)
-    num_digits, best, least = end - at, 0, 10
-    if num_digits <= 3:
-        # one group in parentheses may come after the country code
-        at = end + 1 if end < stop and _is_phone_space(text[end]) else end
-        if at < stop and text[at] == OPEN:
-            close = _digits_end(text, at + 1, stop, 5)
-            if at + 1 < close <= at + 6 and close < stop and text[close] == CLOSE:
-                num_digits += close - at - 1
-                at = close + 1
-                if at < stop and _is_phone_space(text[at]):
-                    at += 1
-                group = _digits_end(text, at, stop, 15)
-                if group == at:
-                    return 0
-                num_digits += group - at
-                end, least = group, 8
-    while num_digits <= 15:
-        if num_digits >= least and _group_ends_here(text, start, end, stop):
-            best = end
-        if end == stop or not _is_phone_space(text[end]) or not is_a(text, end + 1, start, stop, DIGIT):
-            break
-        group = _digits_end(text, end + 1, stop, 15)
-        num_digits += group - end - 1
-        end, least = group, 8
-    return best
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _group_ends_here(text, start, end, stop):  # type: ignore[no-untyped-def]
-    """Looser than `_ends_here`, since a number that has begun with `+` is one whatever follows."""
-    if end == stop:
-        return True
-    byte = text[end]
-    if byte in (DOT, HYPHEN, PLUS, TILDE):
-        return not is_a(text, end + 1, start, stop, DIGIT)
-    return not (ASCII_CELLS[byte] & WORD or _is_ipv6_tail(text, start, end, stop))
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _national_end(text, start, done, at, stop):  # type: ignore[no-untyped-def]
-    if not _begins_here(text, start, at):
-        return 0
-    end = _north_american_end(text, start, at, stop)
-    return end if end else _trunk_end(text, start, done, at, stop)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _north_american_end(text, start, at, stop):  # type: ignore[no-untyped-def]
-    """(NXX) NXX-XXXX, NXX-NXX-XXXX, NXX.NXX.XXXX, also after `1` and a separator; N is 2 to 9."""
-    if text[at] == 0x31 and at + 1 < stop and _is_phone_space(text[at + 1]):
-        at += 2
-    in_parentheses = at < stop and text[at] == OPEN
-    at += in_parentheses
-    if not _is_exchange(text, at, stop):
-        return 0
-    at += 3
-    separator = HYPHEN
-    if in_parentheses:
-        if at == stop or text[at] != CLOSE:
-            return 0
-        at += 1
-        if at < stop and text[at] == SPACE:
-            at += 1
-    else:
-        if at == stop or not (text[at] == HYPHEN or text[at] == DOT):
-            return 0
-        separator = np.int64(text[at])
-        at += 1
-    if not _is_exchange(text, at, stop) or at + 3 == stop or text[at + 3] != separator:
-        return 0
-    end = _digits_end(text, at + 4, stop, 4)
-    return end if end == at + 8 and _ends_here(text, start, end, stop) else 0
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _is_exchange(text, at, stop):  # type: ignore[no-untyped-def]
-    return _digits_end(text, at, stop, 3) == at + 3 and text[at] >= 0x32
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _trunk_end(text, start, done, at, stop):  # type: ignore[no-untyped-def]
-    """`0`, a digit that is not 0, and more: 9 to 11 digits in 2 to 5 groups of 2 to 8, with one separator.
-
-    Five digits, a hyphen and four are a postal code of the United States; 1 073 741 824 is one number, if no
-    phone number ends at `done`, before it.
-    """
-    if at - 1 > done and text[at - 1] == SPACE and is_a(text, at - 2, start, stop, DIGIT):
-        return 0
-    in_parentheses = text[at] == OPEN
-    at += in_parentheses
-    if not is_a(text, at, start, stop, DIGIT) or text[at] != 0x30:
-        return 0
-    end = _digits_end(text, at, stop, 6)
-    num_digits, groups, best, separator = end - at, 1, 0, 0
-    if num_digits < 2 or num_digits > 6 or text[at + 1] == 0x30:
-        return 0
-    if in_parentheses:
-        if end == stop or text[end] != CLOSE:
-            return 0
-        end += 1
-    while groups < 5:
-        group = end
-        if groups == 1 and in_parentheses:
-            if group < stop and text[group] == SPACE:
-                group += 1
-        else:
-            if group == stop:
-                break
-            byte = np.int64(text[group])
-            if separator == 0 and (_is_phone_space(byte) or byte == SLASH):
-                separator = byte
-            if byte != separator:
-                break
-            group += 1
-        end = _digits_end(text, group, stop, 8)
-        length = end - group
-        num_digits += length
-        groups += 1
-        if length < 2 or length > 8 or num_digits > 11:
-            break
-        is_postal_code = groups == 2 and length == 4 and num_digits == 9 and separator == HYPHEN
-        if num_digits >= 9 and not is_postal_code and _ends_here(text, start, end, stop):
-            best = end
-    return best
-
-
-@njit(cache=True, nogil=True, forceinline=True)
 def _card_end(text, start, at, stop):  # type: ignore[no-untyped-def]
     """Digits of an issuer and its length, in one piece or as 4-4-4-4, 4-6-5 and 4-6-4 with one separator."""
-    if text[at] < 0x32 or text[at] > 0x36 or not _begins_here(text, start, at):
+    if text[at] < 0x32 or text[at] > 0x36 or not begins_here(text, start, at):
         return 0
-    end = _digits_end(text, at, stop, 19)
+    end = digits_end(text, at, stop, 19)
     num_digits = end - at
     if num_digits == 4 and end < stop and (text[end] == SPACE or text[end] == HYPHEN):
         separator = text[end]
-        second = _digits_end(text, end + 1, stop, 6) - end - 1
+        second = digits_end(text, end + 1, stop, 6) - end - 1
         if second != 4 and second != 6:
             return 0
         for group in range(1, 4 if second == 4 else 3):
             if end == stop or text[end] != separator:
                 return 0
             begin = end + 1
-            end = _digits_end(text, begin, stop, 6)
+            end = digits_end(text, begin, stop, 6)
             length = end - begin
             if length != second and not (group == 2 and second == 6 and (length == 4 or length == 5)):
                 return 0
@@ -298,7 +109,7 @@ def _card_end(text, start, at, stop):  # type: ignore[no-untyped-def]
             return 0
     if num_digits < 13 or not _is_issued(text, at, num_digits):
         return 0
-    return end if _ends_here(text, start, end, stop) and _passes_luhn(text, at, end) else 0
+    return end if ends_here(text, start, end, stop) and _passes_luhn(text, at, end) else 0
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -344,7 +155,7 @@ def _iban_end(text, start, at, stop):  # type: ignore[no-untyped-def]
         or not ASCII_CELLS[text[at + 1]] & CAPITAL
         or not ASCII_CELLS[text[at + 2]] & DIGIT
         or not ASCII_CELLS[text[at + 3]] & DIGIT
-        or not _begins_here(text, start, at)
+        or not begins_here(text, start, at)
     ):
         return 0
     length = np.int64(LENGTHS[(np.int64(text[at]) - 0x41) * 26 + np.int64(text[at + 1]) - 0x41])
@@ -352,7 +163,7 @@ def _iban_end(text, start, at, stop):  # type: ignore[no-untyped-def]
         return 0
     step = 1 if text[at + 4] == SPACE else 0
     end = at + length + step * ((length - 1) // 4)
-    if end > stop or not _ends_here(text, start, end, stop):
+    if end > stop or not ends_here(text, start, end, stop):
         return 0
     remainder, place = 0, at + 4 + step
     for number in range(length):

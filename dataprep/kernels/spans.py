@@ -12,12 +12,9 @@ import numpy.typing as npt
 from numba import njit
 
 from dataprep.kernels.texts import Bytes, Offsets, Texts
-from dataprep.kernels.utf8 import HIGH_BITS, copy_bytes, load64, pointer, read_only, trailing_zeros
+from dataprep.kernels.utf8 import copy_bytes, pointer, read_only
 
 Spans = npt.NDArray[np.int64]
-
-EACH = np.uint64(0x0101010101010101)
-LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
 
 DIGIT, LETTER, HEX, WORD, CAPITAL = 1, 2, 4, 8, 16
 ALNUM = DIGIT | LETTER
@@ -36,27 +33,6 @@ def _ascii_cells() -> npt.NDArray[np.uint8]:
 
 
 ASCII_CELLS = _ascii_cells()
-
-
-@njit(inline="always")
-def equal_bytes(word, repeated):  # type: ignore[no-untyped-def]
-    """The high bit of each of eight bytes that equals the byte of which `repeated` is eight copies."""
-    other = word ^ repeated
-    return ~(((other & LOW_BITS) + LOW_BITS) | other) & HIGH_BITS
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def next_byte(text, at, stop, byte):  # type: ignore[no-untyped-def]
-    """The first place from `at` on that holds `byte`, or `stop`."""
-    repeated = EACH * np.uint64(byte)
-    while at + 8 <= stop:
-        found = equal_bytes(load64(text, at), repeated)
-        if found:
-            return at + (trailing_zeros(found) >> 3)
-        at += 8
-    while at < stop and text[at] != byte:
-        at += 1
-    return at
 
 
 @njit(inline="always")

@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 from numba import njit
 
-from dataprep.kernels.spans import ALNUM, ASCII_CELLS, Spans, equal_bytes, next_byte, with_room
+from dataprep.kernels.linebreaks import LOW, find_byte, zero_bytes
+from dataprep.kernels.spans import ALNUM, ASCII_CELLS, Spans, with_room
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.unicode import Table
 from dataprep.kernels.utf8 import HIGH_BITS, decode, load64, lookup, pointer, read_only
@@ -22,9 +23,7 @@ CLEAN, IN_DOUBT, SUSPECT = 0, 1, 2
 BEHIND_MARKUP = 4
 """Added to the kind where a `<` stands in a line above."""
 
-EACH = np.uint64(0x0101010101010101)
-AMPERSANDS, ANGLES = EACH * np.uint64(0x26), EACH * np.uint64(0x3C)
-SPACES = EACH * np.uint64(0x20)
+AMPERSANDS, ANGLES, SPACES = LOW * np.uint64(0x26), LOW * np.uint64(0x3C), LOW * np.uint64(0x20)
 AMPERSAND, ANGLE, HASH, LINE_FEED = 0x26, 0x3C, 0x23, 0x0A
 
 LONG_LINE = 1_000_000
@@ -53,7 +52,7 @@ def _suspect_lines(data, offsets, page_array, cell_array, entities):  # type: ig
         markup_above = False
         while at < stop:
             start = at
-            end = min(next_byte(text, at, stop, LINE_FEED) + 1, stop)
+            end = min(find_byte(text, at, stop, LINE_FEED) + 1, stop)
             kind = SUSPECT if end - start > LONG_LINE else CLEAN
             has_entity, has_markup = False, False
             while at < end:
@@ -90,5 +89,5 @@ def _suspect_lines(data, offsets, page_array, cell_array, entities):  # type: ig
 def _is_plain(word):  # type: ignore[no-untyped-def]
     """Whether eight bytes are ASCII from the space on, without DEL, `&` and `<`."""
     low = word & ~HIGH_BITS
-    controls = ~(low + (HIGH_BITS - SPACES)) | (low + EACH)  # high bit: below the space, or DEL
-    return (controls | word | equal_bytes(word, AMPERSANDS) | equal_bytes(word, ANGLES)) & HIGH_BITS == 0
+    controls = ~(low + (HIGH_BITS - SPACES)) | (low + LOW)  # high bit: below the space, or DEL
+    return (controls | word | zero_bytes(word ^ AMPERSANDS) | zero_bytes(word ^ ANGLES)) & HIGH_BITS == 0

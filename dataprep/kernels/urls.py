@@ -5,8 +5,8 @@ has a key for each suffix of its host and each prefix of its path. All keys of o
 it (a running FNV-1a, mixed at each end), so that long ones cost no more a byte. Keys have 64 bits: among a
 billion URLs, a list of five million domains meets about a thousandth of one by mistake.
 
-Files, comments and hosts-file lines are read here too; names beyond ASCII are left to
-`dataprep/steps/site_lists.py`, words in URLs to `url_words.py`. Slow twin: `tests/reference/urls.py`.
+The lines of a list are read by `url_entries.py`, names beyond ASCII by `dataprep/steps/site_lists.py`, words
+in URLs by `url_words.py`. Slow twin: `tests/reference/urls.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.spans import ALNUM, ASCII_CELLS, DIGIT, HEX, LETTER
+from dataprep.kernels.spans import ALNUM, ASCII_CELLS, DIGIT
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import pointer, read_only
 
@@ -25,12 +25,8 @@ Bools = npt.NDArray[np.bool_]
 
 BASIS, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 MIX_1, MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
-SPACE, HASH, PERCENT, STAR, DOT, SLASH, COLON = 0x20, 0x23, 0x25, 0x2A, 0x2E, 0x2F, 0x3A
-QUESTION, AT, OPEN, BACKSLASH, CLOSE, LINE_FEED = 0x3F, 0x40, 0x5B, 0x5C, 0x5D, 0x0A
-
-HOST_CELLS = ((ASCII_CELLS & ALNUM) != 0) | (np.arange(256) >= 0x80)
-HOST_CELLS[[*b"-._[]:%~"]] = True
-"""Bytes that a host on a list may have; others are some syntax that we do not read."""
+SPACE, HASH, PERCENT, DOT, SLASH, COLON = 0x20, 0x23, 0x25, 0x2E, 0x2F, 0x3A
+QUESTION, AT, BACKSLASH = 0x3F, 0x40, 0x5C
 
 
 def indexed(keys: Keys) -> tuple[Keys, Index]:
@@ -114,7 +110,7 @@ def url_parts(text, start, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _has_www(text, host, host_end):  # type: ignore[no-untyped-def]
+def has_www(text, host, host_end):  # type: ignore[no-untyped-def]
     return (
         host_end > host + 4
         and text[host + 3] == DOT
@@ -125,7 +121,7 @@ def _has_www(text, host, host_end):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _host_running(text, host, host_end):  # type: ignore[no-untyped-def]
+def host_running(text, host, host_end):  # type: ignore[no-untyped-def]
     running = BASIS
     for place in range(host_end - 1, host - 1, -1):
         running = stepped(running, lowered(text[place]))
@@ -133,7 +129,7 @@ def _host_running(text, host, host_end):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _is_odd(byte):  # type: ignore[no-untyped-def]
+def is_odd_byte(byte):  # type: ignore[no-untyped-def]
     return byte >= 0x80 or byte == PERCENT
 
 
@@ -151,7 +147,7 @@ def _odd_hosts(data, offsets):  # type: ignore[no-untyped-def]
         host, host_end, _, _ = url_parts(text, offsets[index], offsets[index + 1])
         hosts[index, 0], hosts[index, 1] = host, host_end
         for place in range(host, host_end):
-            odd[index] |= _is_odd(text[place])
+            odd[index] |= is_odd_byte(text[place])
     return odd, hosts
 
 
@@ -184,8 +180,8 @@ def _site_hits(data, offsets, domains, domain_index, pages, page_index):  # type
         on_domain[index] = found or is_listed(mixed(with_www), domains, domain_index, domain_shift)
         if pages.size == 0:
             continue
-        if _has_www(text, host, host_end):
-            running = _host_running(text, host + 4, host_end)
+        if has_www(text, host, host_end):
+            running = host_running(text, host + 4, host_end)
         running, found = mixed(running), False
         for place in range(rest, end):
             if place > rest and text[place] in (SLASH, QUESTION):
@@ -201,110 +197,3 @@ def _shift(index):  # type: ignore[no-untyped-def]
     while (1 << bits) < index.size - 1:
         bits += 1
     return np.uint64(64 - bits)
-
-
-def entry_keys(data: Bytes) -> tuple[Keys, Keys, npt.NDArray[np.int64], int]:
-    """What the lines of a list say: (keys of domains, keys of pages, odd entries int64[k, 2], the place of
-    the first entry that is neither or -1).
-
-    A line holds one domain or URL, or as in a hosts file an address and names. `#` begins a comment, at the
-    start of a line or behind white space. An odd entry has a host beyond ASCII and no key yet.
-    """
-    num_lines = 1 + int(np.count_nonzero(data == LINE_FEED))
-    num_entries = num_lines + int(np.count_nonzero((data == SPACE) | (data == 9)))
-    domains = np.empty(num_entries, dtype=np.uint64)
-    pages = np.empty(num_entries, dtype=np.uint64)
-    odd = np.empty((num_entries, 2), dtype=np.int64)
-    counts = _entry_keys(read_only(data), domains, pages, odd)
-    return domains[: counts[0]].copy(), pages[: counts[1]].copy(), odd[: counts[2]].copy(), int(counts[3])
-
-
-@njit(cache=True, nogil=True)
-def _entry_keys(data, domains, pages, odd):  # type: ignore[no-untyped-def]
-    text = pointer(data)
-    counts = np.array([0, 0, 0, -1], dtype=np.int64)
-    at, stop = 0, data.size
-    while at < stop:
-        end = at
-        while end < stop and text[end] != LINE_FEED:
-            end += 1
-        token, names = at, 0
-        at = end + 1
-        in_hosts_file = False
-        while True:
-            while token < end and text[token] <= SPACE:
-                token += 1
-            if token == end or text[token] == HASH:
-                break
-            token_end = token
-            while token_end < end and text[token_end] > SPACE:
-                token_end += 1
-            follows = token_end
-            while follows < end and text[follows] <= SPACE:
-                follows += 1
-            if names == 0 and follows < end and text[follows] != HASH:
-                if not _is_address(text, token, token_end):
-                    counts[3] = token
-                    return counts
-                in_hosts_file = True
-            elif not _add_entry(text, token, token_end, in_hosts_file, domains, pages, odd, counts):
-                counts[3] = token
-                return counts
-            names += 1
-            token = token_end
-    return counts
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _is_address(text, start, end):  # type: ignore[no-untyped-def]
-    """Whether it may be the IP address that begins a line of a hosts file."""
-    dots = colons = 0
-    for place in range(start, end):
-        byte = text[place]
-        dots += byte == DOT
-        colons += byte == COLON
-        if byte == PERCENT and colons > 1:
-            return True  # fe80::1%lo0
-        if not (ASCII_CELLS[byte] & HEX or byte in (DOT, COLON)):
-            return False
-        if ASCII_CELLS[byte] & LETTER and colons == 0 and dots > 0:
-            return False
-    return dots == 3 or colons > 1
-
-
-@njit(cache=True, nogil=True)
-def _add_entry(text, start, end, in_hosts_file, domains, pages, odd, counts):  # type: ignore[no-untyped-def]
-    """Adds a domain or a page; False if it is neither. In a hosts file, names without a dot are local."""
-    begin = start
-    if end - start > 2 and text[start] == STAR and text[start + 1] == DOT:
-        start += 2
-    elif end - start > 1 and text[start] == DOT:
-        start += 1
-    host, host_end, rest, last = url_parts(text, start, end)
-    if host == host_end or (rest < end and text[rest] == HASH):
-        return False
-    has_dot, is_odd_host = False, False
-    for place in range(host, host_end):
-        if not HOST_CELLS[text[place]]:
-            return False
-        has_dot |= text[place] == DOT
-        is_odd_host |= _is_odd(text[place])
-    if in_hosts_file and not has_dot:
-        return True
-    while last > rest and text[last - 1] == SLASH:
-        last -= 1
-    if is_odd_host:
-        odd[counts[2], 0], odd[counts[2], 1] = begin, end
-        counts[2] += 1
-    elif last == rest:
-        domains[counts[0]] = mixed(_host_running(text, host, host_end))
-        counts[0] += 1
-    else:
-        if _has_www(text, host, host_end):
-            host += 4
-        running = mixed(_host_running(text, host, host_end))
-        for place in range(rest, last):
-            running = stepped(running, text[place])
-        pages[counts[1]] = mixed(running)
-        counts[1] += 1
-    return True

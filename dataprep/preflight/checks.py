@@ -23,8 +23,8 @@ from dataprep.preflight.peek import NUMBER, TEXT, peek
 from dataprep.preflight.routes import check_routes
 from dataprep.readers import ReadOptions
 from dataprep.readers.fields import wanted
+from dataprep.readers.formats import FORMATS_BY_SUFFIX, resolve
 from dataprep.readers.listing import InputFile, list_inputs
-from dataprep.readers.splits import FORMATS_BY_SUFFIX, format_of
 from dataprep.recipe import Input, Recipe
 from dataprep.steps import step_of
 from dataprep.steps.base import consulted
@@ -108,7 +108,7 @@ def _check_formats(
     """Whether every file has a format, and the first of each format the fields that the recipe names."""
     seen: set[str | None] = set()
     for file in files:
-        format = format_of(file.name) if each.format == "auto" else each.format
+        format = resolve(each.format, file.name)
         if format in seen:
             continue
         if format is None:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from dataprep.cache import LOCK_NAME
 from dataprep.publish import MARKER
+from dataprep.readers.formats import COMPRESSION_SUFFIXES, format_of
 from dataprep.readers.listing import InputFile
-from dataprep.readers.splits import COMPRESSION_SUFFIXES
 from dataprep.recipe import Recipe
 from manifests.manifest import MANIFEST_NAME
 from manifests.nodes import Loc
@@ -133,7 +133,8 @@ def estimate_bytes(recipe: Recipe, listed: Mapping[str, Sequence[InputFile]], wi
 
 
 def _text_bytes(file: InputFile) -> int:
-    if file.name.endswith(COMPRESSION_SUFFIXES):
+    is_packed = format_of(file.name) == "archive" and not file.name.endswith(".tar")
+    if is_packed or file.name.endswith(COMPRESSION_SUFFIXES):
         return file.size_bytes * TEXT_PER_COMPRESSED_BYTE
     return file.size_bytes * (TEXT_PER_PARQUET_BYTE if file.name.endswith(".parquet") else 1)
 

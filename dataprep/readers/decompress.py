@@ -16,15 +16,17 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 import zstandard
 
-from dataprep.readers.listing import InputFile
+from dataprep.readers.listing import InputFile, StreamedFile
 
 PIECE_BYTES = 1 << 20
 MAX_ZSTD_WINDOW_BYTES = 1 << 31  # the greatest that zstd itself knows
 MAX_XZ_MEMORY_BYTES = 1 << 30
+MAX_DICTIONARY_BYTES = 1 << 24
+_DICTIONARY_FRAME = b"\x5d\x2a\x4d\x18"
 _STORED_BYTES = 1 << 18  # read from the file at a time
 _GZIP_PIECE_BYTES = 1 << 17  # zlib loses what it decoded in the very call that fails, so calls are small
 
@@ -89,22 +91,39 @@ def read_pieces(file: InputFile) -> Iterator[bytes]:
 
     An empty file is empty content, unless its name promises a compressed stream: that one was cut at byte 0.
     """
+    if isinstance(file, StreamedFile):
+        yield from file.pieces
+        return
     with open(file.path, "rb") as stored:
         head = stored.read(MAGIC_BYTES)
         stored.seek(0)
-        kind = sniff(head)
-        if kind == "plain":
-            if not head and file.name.endswith((".gz", ".zst", ".bz2", ".xz", ".lz4")):
-                raise DamagedFile("truncated", "an empty file where its name promises a compressed one", 0)
-            while piece := stored.read(PIECE_BYTES):
-                yield piece
-        elif kind == "zstd":
-            yield from _zstd_pieces(stored, file.size_bytes)
-        elif kind in _MEMBER_DECODERS:
-            yield from _member_pieces(stored, file.size_bytes, kind)
-        else:
-            detail = f"{kind} is not supported (gzip, zstd, bzip2 and xz are)"
-            raise DamagedFile("unsupported_compression", detail, file.size_bytes)
+        yield from expand(stored, file.size_bytes, file.name, head)
+
+
+class Stored(Protocol):
+    """What is needed of an open file."""
+
+    def read(self, count: int, /) -> bytes: ...
+    def seek(self, offset: int, whence: int, /) -> int: ...
+    def tell(self) -> int: ...
+
+
+def expand(stored: Stored, size_bytes: int, name: str, head: bytes) -> Iterator[bytes]:
+    """What `read_pieces` does, of an open file of `size_bytes` at its start, where `head` is what comes
+    next."""
+    kind = sniff(head)
+    if kind == "plain":
+        if not head and name.endswith((".gz", ".zst", ".bz2", ".xz", ".lz4")):
+            raise DamagedFile("truncated", "an empty file where its name promises a compressed one", 0)
+        while piece := stored.read(PIECE_BYTES):
+            yield piece
+    elif kind == "zstd":
+        yield from _zstd_pieces(stored, size_bytes)
+    elif kind in _MEMBER_DECODERS:
+        yield from _member_pieces(stored, size_bytes, kind)
+    else:
+        detail = f"{kind} is not supported (gzip, zstd, bzip2 and xz are)"
+        raise DamagedFile("unsupported_compression", detail, size_bytes)
 
 
 def read_range(file: InputFile, start: int, end: int, piece_bytes: int = PIECE_BYTES) -> Iterator[bytes]:
@@ -157,7 +176,7 @@ _MEMBER_DECODERS: dict[str, Callable[[], _Decoder]] = {
 }
 
 
-def _member_pieces(stored: BinaryIO, size_bytes: int, kind: str) -> Iterator[bytes]:
+def _member_pieces(stored: Stored, size_bytes: int, kind: str) -> Iterator[bytes]:
     """Members one after the other; zero bytes may pad between and after them."""
     data = stored.read(_STORED_BYTES)
     while data:
@@ -187,14 +206,24 @@ def _is_skippable(head: bytes) -> bool:
     return len(head) >= 4 and 0x50 <= head[0] <= 0x5F and head[1:4] == b"\x2a\x4d\x18"
 
 
-def _only_zeros(stored: BinaryIO) -> bool:
+def _only_zeros(stored: Stored) -> bool:
     while data := stored.read(_STORED_BYTES):
         if data.strip(b"\0"):
             return False
     return True
 
 
-def _zstd_pieces(stored: BinaryIO, size_bytes: int) -> Iterator[bytes]:
+def _dictionary(content: bytes, size_bytes: int) -> zstandard.ZstdCompressionDict:
+    """What a file of WARC has in its first frame, plain or compressed (the IIPC's WARC with zstd)."""
+    try:
+        if content.startswith(b"\x28\xb5\x2f\xfd"):
+            content = zstandard.ZstdDecompressor().decompress(content, max_output_size=MAX_DICTIONARY_BYTES)
+        return zstandard.ZstdCompressionDict(content)
+    except (zstandard.ZstdError, ValueError) as error:
+        raise DamagedFile("corrupt", f"zstd: the dictionary: {error}", size_bytes) from error
+
+
+def _zstd_pieces(stored: Stored, size_bytes: int) -> Iterator[bytes]:
     """Frames walked block by block (RFC 8878, section 3.1).
 
     The library's own stream reader gives no error where a frame is cut, and one call of its incremental
@@ -214,9 +243,13 @@ def _zstd_pieces(stored: BinaryIO, size_bytes: int) -> Iterator[bytes]:
     while magic := stored.read(4):
         if _is_skippable(magic):
             length = int.from_bytes(need(4), "little")
-            if position + 8 + length > size_bytes:
+            if position == 0 and magic == _DICTIONARY_FRAME and length <= MAX_DICTIONARY_BYTES:
+                dictionary = _dictionary(need(length), size_bytes)
+                decompressor = zstandard.ZstdDecompressor(dictionary, max_window_size=MAX_ZSTD_WINDOW_BYTES)
+            elif position + 8 + length > size_bytes:
                 need(length)  # raises
-            stored.seek(length, 1)
+            else:
+                stored.seek(length, 1)
             position += 8 + length
             continue
         if magic != b"\x28\xb5\x2f\xfd":

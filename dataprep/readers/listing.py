@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dataprep.readers.patterns import matches, name_matches, split_base
@@ -32,6 +32,14 @@ class InputFile:
     name: str
     size_bytes: int
     mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedFile(InputFile):
+    """A file inside another one: its decompressed content comes from `pieces`, once and in order. Such files
+    exist only while a reader walks the archive that holds them; no listing and no plan has any."""
+
+    pieces: Iterator[bytes]
 
 
 def list_inputs(patterns: Sequence[str], exclude: Sequence[str] = ()) -> list[InputFile]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ class ReadOptions:
     encoding            character set of the files, of formats that do not settle it themselves
     carry               fields whose values come along with each document, for steps that look at them
     sample              share of the documents that stages see; the readers give all of them
+    members             the format of the files in archives; "auto": by the suffix, a file at a time
 
     What may stand for a field is in `dataprep.readers.fields`; `text` may be a template over several.
     """
@@ -57,6 +58,7 @@ class ReadOptions:
     encoding: str = "utf-8"
     carry: tuple[str, ...] = ()
     sample: float = 1.0
+    members: str = "auto"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "carry", tuple(self.carry))  # a list where the options come from JSON
@@ -132,11 +134,16 @@ def in_encoding(bad: BadDocument, encoding: str) -> BadDocument:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some records (`record_schema`) of a split in reading order, and what went wrong on the way to them."""
+    """Some records (`record_schema`) of a split in reading order, and what went wrong on the way to them.
+
+    counts  of what is no mistake but should not pass in silence, by slug: records that are no documents by
+            their kind ("passed_over:request"), documents that could not be decoded to the last byte
+    """
 
     records: pa.RecordBatch
     bad: tuple[BadRecord, ...] = ()
     damage: tuple[Damage, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def empty_chunk(options: ReadOptions) -> Chunk:
@@ -198,6 +205,7 @@ class ChunkBuilder:
         self._single: list[tuple[bytes, str | None, int, int, Sequence[str | None]]] = []
         self._bad: list[BadRecord] = []
         self._damage: list[Damage] = []
+        self._counts: dict[str, int] = {}
         self._weight = 0
 
     def add(
@@ -232,13 +240,17 @@ class ChunkBuilder:
     def damaged(self, damage: Damage) -> None:
         self._damage.append(damage)
 
+    def count(self, slug: str, number: int = 1) -> None:
+        """See `Chunk.counts`."""
+        self._counts[slug] = self._counts.get(slug, 0) + number
+
     @property
     def is_full(self) -> bool:
         return self._weight >= CHUNK_TEXT_BYTES
 
     @property
     def is_empty(self) -> bool:
-        return not (self._parts or self._single or self._bad or self._damage)
+        return not (self._parts or self._single or self._bad or self._damage or self._counts)
 
     def take(self) -> Chunk:
         """What was collected, as one chunk; the builder is empty afterwards."""
@@ -246,7 +258,7 @@ class ChunkBuilder:
         part = self._parts[0] if len(self._parts) == 1 else self._joined()  # of one, nothing is copied
         columns = [part.ids, texts_to_arrow(part.texts), pa.array(part.extents), pa.array(part.positions)]
         records = pa.RecordBatch.from_arrays([*columns, *part.carried], schema=self._schema)
-        chunk = Chunk(records, tuple(self._bad), tuple(self._damage))
+        chunk = Chunk(records, tuple(self._bad), tuple(self._damage), self._counts)
         self._clear()
         return chunk
 

@@ -11,7 +11,6 @@ The cuts depend on the files alone, never on the number of workers, and a new fi
 from __future__ import annotations
 
 import json
-import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
 import xxhash
@@ -20,36 +19,18 @@ from dataprep.readers import READERS
 from dataprep.readers.decompress import read_range
 from dataprep.readers.encodings import UTF8
 from dataprep.readers.extents import Cut, Extent, Split
+from dataprep.readers.formats import resolve
 from dataprep.readers.listing import InputFile
 from dataprep.readers.parquet import stored_ranges
 from dataprep.readers.records import ReadOptions
 from manifests.errors import UserError
 from manifests.wording import did_you_mean
 
-__all__ = ["FORMATS_BY_SUFFIX", "SPLIT_BYTES", "Extent", "Split", "format_of", "identify", "make_splits"]
+__all__ = ["SPLIT_BYTES", "Extent", "Split", "identify", "make_splits"]
 
 SPLIT_BYTES = 64 << 20  # a constant of the format: changing it changes every key
 GROUP_FILES = 64  # files of a group on average, where SPLIT_BYTES does not end it first
 _HEAD_BYTES = 64
-
-COMPRESSION_SUFFIXES = (".gz", ".zst", ".bz2", ".xz")
-FORMATS_BY_SUFFIX = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",  # many corpora name their JSON lines so
-    ".parquet": "parquet",
-    ".csv": "csv",
-    ".txt": "text",
-    ".md": "text",
-    ".rst": "text",
-}
-
-
-def format_of(name: str) -> str | None:
-    """The format that a file's suffix stands for, or None; a suffix of compression is looked through."""
-    for suffix in COMPRESSION_SUFFIXES:
-        name = name.removesuffix(suffix)
-    return FORMATS_BY_SUFFIX.get(posixpath.splitext(name)[1].lower())
 
 
 def make_splits(
@@ -82,15 +63,13 @@ def make_splits(
 
 
 def _resolve(format: str, file: InputFile) -> str:
-    if format == "auto":
-        chosen = format_of(file.name)
-        if chosen is None:
-            hint = f"say format: {' or '.join(READERS)}"
-            raise UserError("cannot tell the format from the suffix", where=file.path, hint=hint)
-        return chosen
-    if format not in READERS:
+    if format != "auto" and format not in READERS:
         raise UserError(f"no format {format!r}{did_you_mean(format, ['auto', *READERS])}")
-    return format
+    chosen = resolve(format, file.name)
+    if chosen is None:
+        hint = f"say format: {' or '.join(READERS)}"
+        raise UserError("cannot tell the format from the suffix", where=file.path, hint=hint)
+    return chosen
 
 
 def _check_options(format: str, file: InputFile, options: ReadOptions) -> None:

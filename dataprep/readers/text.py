@@ -38,7 +38,7 @@ def read_whole_files(split: Split, options: ReadOptions, extract: Callable[[byte
     builder = ChunkBuilder(options)
     for index, extent in enumerate(split.extents):
         try:
-            content = _read_bounded(extent.file, options)
+            content = read_bounded(extent.file, options)
             text = extract(content)
         except BadDocument as error:
             bad = in_encoding(error, options.encoding)
@@ -63,8 +63,9 @@ def decode(content: bytes) -> str:
         raise BadDocument("invalid_utf8", f"{error.reason} at byte {error.start}") from error
 
 
-def _read_bounded(file: InputFile, options: ReadOptions) -> bytes:
-    """The content of a file in UTF-8."""
+def read_bounded(file: InputFile, options: ReadOptions) -> bytes:
+    """The content of a file in UTF-8. Raises BadDocument for a longer one, without holding it, and
+    DamagedFile."""
     pieces, size, max_bytes = [], 0, options.max_document_bytes
     for piece in transcoded(read_pieces(file), options.encoding):
         size += len(piece)

@@ -32,7 +32,9 @@ from manifests.units import Count, Share, Size
 
 __all__ = ["Input", "Recipe", "Source", "StepEntry", "Tokenizer", "load_recipe", "recipe_of"]
 
-Format = Literal["auto", "jsonl", "parquet", "csv", "text", "metadata", "docstrings"]
+Format = Literal[
+    "auto", "jsonl", "parquet", "csv", "text", "html", "warc", "wet", "archive", "metadata", "docstrings"
+]
 Budget = Annotated[float, Field(ge=0, le=1)]
 
 PROBE_BYTES = 1_000_000
@@ -204,6 +206,7 @@ class Recipe(Record):
             encoding=each.encoding,
             sample=source.sample,
             max_document_bytes=self.max_document_bytes,
+            members="auto" if each.format == "archive" else each.format,
         )
 
     def place(self, *loc: str | int) -> str | None:

@@ -88,16 +88,19 @@ def _packed(shards: Sequence[Shard], source: str) -> dict[str, int]:
 
 
 def _quarantine(plans: Plans) -> dict[str, Any]:
-    """Per source the records and files that could not be read, and the first of them by name."""
+    """Per source the records and files that could not be read, the first of them by name, and what readers
+    counted that is no mistake (`Chunk.counts`)."""
     sources: dict[str, Any] = {}
     for plan, entry in zip(plans.splits, plans.entries[measure.STAGE], strict=True):
         facts = entry.facts
         mine = sources.setdefault(
-            plan.split.source, {"records": 0, "reasons": {}, "damaged": [], "first": []}
+            plan.split.source, {"records": 0, "reasons": {}, "damaged": [], "first": [], "counts": {}}
         )
         mine["records"] += facts["bad"]
         for reason, count in facts["bad_reasons"].items():
             mine["reasons"][reason] = mine["reasons"].get(reason, 0) + count
+        for slug, count in facts["counts"].items():
+            mine["counts"][slug] = mine["counts"].get(slug, 0) + count
         mine["damaged"] += facts["damage"]
         if facts["bad"] and len(mine["first"]) < QUARANTINE_SHOWN:
             with open(entry.file(measure.QUARANTINE), encoding="utf-8") as file:

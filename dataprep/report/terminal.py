@@ -82,7 +82,12 @@ def _shard_cells(rows: Sequence[ShardRow], grouped: bool) -> list[str]:
 
 
 def print_quarantine(sources: Mapping[str, Mapping[str, Any]], console: Console) -> None:
-    """What could not be read: counts a source and reason, then the first records and files by place."""
+    """What readers passed over or mended; what could not be read: counts a source and reason, then the first
+    records and files by place."""
+    for name, facts in sources.items():
+        if counts := facts.get("counts"):
+            each = ", ".join(f"{slug} {count:,}" for slug, count in sorted(counts.items()))
+            console.print(_styled(f"{name}: {each}", "dim"), soft_wrap=True)
     bad = {name: facts for name, facts in sources.items() if facts["records"] or facts["damaged"]}
     if not bad:
         console.print(_styled("quarantine: empty, everything could be read"))

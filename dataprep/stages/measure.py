@@ -179,6 +179,7 @@ class _Base(_Collector):
         super().__init__(folder, keeps_texts=False)
         self._bad: list[BadRecord] = []
         self._damage: list[Damage] = []
+        self._counts: dict[str, int] = {}
         self._unsampled = {"documents": 0, "text_bytes": 0}
 
     def add_reading(self, reading: Reading) -> None:
@@ -187,6 +188,8 @@ class _Base(_Collector):
         self._unsampled["text_bytes"] += reading.unsampled_bytes
         self._bad.extend(chunk.bad)
         self._damage.extend(chunk.damage)
+        for slug, number in chunk.counts.items():
+            self._counts[slug] = self._counts.get(slug, 0) + number
         columns = {
             "id": batch.ids,
             "extent": chunk.records.column("extent").to_numpy(),
@@ -214,6 +217,7 @@ class _Base(_Collector):
             "bad": len(self._bad),
             "bad_reasons": dict(sorted(reasons.items())),
             "damage": damage,
+            "counts": dict(sorted(self._counts.items())),
             "files": len(split.extents),
         }
 

@@ -6,6 +6,7 @@ A third party's step is named `package.module:function` in the recipe and never 
 from __future__ import annotations
 
 from dataprep.steps.base import StepType
+from dataprep.steps.boilerplate_lines import BOILERPLATE_LINES
 from dataprep.steps.c4 import C4
 from dataprep.steps.c4_bad_words import C4_BAD_WORDS
 from dataprep.steps.c4_paragraphs import C4_PARAGRAPHS
@@ -14,19 +15,27 @@ from dataprep.steps.code_quality import CODE_QUALITY
 from dataprep.steps.datatrove import DATATROVE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
 from dataprep.steps.exclude import EXCLUDE
+from dataprep.steps.extract_text import EXTRACT_TEXT
 from dataprep.steps.fineweb_quality import FINEWEB_QUALITY
+from dataprep.steps.ftfy import FTFY
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
 from dataprep.steps.gopher_repetition import GOPHER_REPETITION
 from dataprep.steps.language import LANGUAGE
 from dataprep.steps.normalize import NORMALIZE
 from dataprep.steps.own import own_step
 from dataprep.steps.perplexity import PERPLEXITY
+from dataprep.steps.pii import PII
+from dataprep.steps.url_blocklist import URL_BLOCKLIST
 from dataprep.steps.where import WHERE
 
 STEPS: dict[str, StepType] = {
     "where": WHERE,
     "exclude": EXCLUDE,
+    "url_blocklist": URL_BLOCKLIST,
+    "extract_text": EXTRACT_TEXT,
+    "ftfy": FTFY,
     "normalize": NORMALIZE,
+    "boilerplate_lines": BOILERPLATE_LINES,
     "language": LANGUAGE,
     "gopher_quality": GOPHER_QUALITY,
     "gopher_repetition": GOPHER_REPETITION,
@@ -37,6 +46,7 @@ STEPS: dict[str, StepType] = {
     "code_quality": CODE_QUALITY,
     "classifier": CLASSIFIER,
     "perplexity": PERPLEXITY,
+    "pii": PII,
     "datatrove": DATATROVE,
     "exact_dedup": EXACT_DEDUP,
 }

@@ -33,6 +33,14 @@ class Params(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+def refuse_crossed(params: Params, *pairs: tuple[str, str], zero_is_off: bool = False) -> None:
+    """ValueError where a least value is above the greatest one that goes with it: nothing would stay."""
+    for least, most in pairs:
+        low, high = getattr(params, least), getattr(params, most)
+        if low is not None and high is not None and low > high and not (zero_is_off and high == 0):
+            raise ValueError(f"{least} {low:g} is above {most} {high:g}, so nothing would stay")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Check:
     """One rule over n documents: a threshold with a name.

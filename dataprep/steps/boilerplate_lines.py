@@ -10,8 +10,9 @@ max_uppercase_ratio                lines in capitals go (RefinedWeb: "mainly")
 line_starts, line_ends, phrases    short lines with one of these go (RefinedWeb: up to 10 words; C4's phrases
                                    of policies, there in lines of any length)
 
-Blank lines stay. docs/reference/boilerplate.md has the exact rules. RefinedWeb also drops a document if more
+Blank lines stay. docs/reference/statistics.md has the exact rules. RefinedWeb also drops a document if more
 than 5 % of its words go: `max_removed_ratio`, of bytes here. Not for code: `a[3]` would lose its index.
+Nor for hard-wrapped text: the last word of a paragraph is often a line of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from dataprep.batch import Batch
-from dataprep.kernels.boilerplate import ANYWHERE, AT_END, AT_START, COUNTS, Limits, kept_lines, words_of
+from dataprep.kernels.boilerplate import COUNTS, Limits, kept_lines, words_of
+from dataprep.kernels.line_facts import ANYWHERE, AT_END, AT_START
 from dataprep.kernels.texts import Texts
 from dataprep.steps.base import Check, Edit, Params, Signals, above, ratio, unicode_version
 
@@ -40,8 +42,8 @@ class BoilerplateLinesParams(Params):
     numeric: bool = True
     counters: Strings = (
         "like", "likes", "share", "shares", "comment", "comments", "reply", "replies", "view", "views",
-        "vote",
-        "votes", "follower", "followers", "retweet", "retweets",
+        "vote", "votes", "upvotes", "downvotes", "follower", "followers", "retweet", "retweets", "reposts",
+        "quotes", "bookmarks", "downloads",
     )  # fmt: skip
     min_words: Count | None = 2
     max_uppercase_ratio: Ratio | None = 0.5

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -20,7 +19,7 @@ from pydantic import Field, model_validator
 from dataprep.batch import Batch
 from dataprep.kernels.word_list import has_word
 from dataprep.steps.base import Check, Params, Rule, Signals, unicode_version
-from manifests.errors import UserError
+from dataprep.steps.listed import list_file, read_list
 
 MILLION = 1_000_000
 
@@ -46,14 +45,7 @@ class C4BadWordsParams(Params):
 
 def words_of(params: C4BadWordsParams) -> list[str]:
     """The list, stripped, without empty lines, sorted."""
-    if params.words_file is None:
-        words = params.words or ()
-    else:
-        try:
-            words = tuple(Path(params.words_file).read_text(encoding="utf-8").splitlines())
-        except (OSError, UnicodeDecodeError) as error:
-            what = f"c4_bad_words cannot read its words: {error}"
-            raise UserError(what, hint="words_file is UTF-8 text, one word a line") from error
+    words = params.words or () if params.words_file is None else read_list(list_file(params.words_file))
     return sorted({word.strip() for word in words} - {""})
 
 

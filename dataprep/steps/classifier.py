@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
 from dataprep.fasttext import check_labels, label_scores, model_file, model_of
 from dataprep.fasttext.flat import Normalization, normalized
 from dataprep.fasttext.model import PPM
-from dataprep.steps.base import Check, Params, Rule, Signals, above, below, unicode_version
+from dataprep.steps.base import Check, Params, Rule, Signals, above, below, refuse_crossed, unicode_version
 from dataprep.steps.model_file import file_digest
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -43,6 +43,11 @@ class ClassifierParams(Params):
     max_score: Share | None = None
     normalize: Normalization = "none"
     name: Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,63}$")] = "classifier"
+
+    @model_validator(mode="after")
+    def _limits_leave_something(self) -> ClassifierParams:
+        refuse_crossed(self, ("min_score", "max_score"))
+        return self
 
 
 def measure(batch: Batch, params: ClassifierParams) -> Signals:

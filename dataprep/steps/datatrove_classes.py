@@ -118,8 +118,8 @@ def check_class(kind: Kind, name: str, arguments: str) -> Mapping[str, str]:
     if name in REFUSED:
         raise UserError(f"{name} cannot be a step: {REFUSED[name]}", where=where)
     found, given = _class(kind, name, where), json.loads(arguments)
-    _check_arguments(found, given, where)
     try:
+        _check_arguments(found, given, where)
         instance = _make(kind, name, arguments)
         packages = [*KNOWN.get(name, OTHER).packages, *_splitter_packages(instance, where)]
         if KNOWN.get(name, OTHER).file is None:

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from dataprep.batch import Batch
 from dataprep.kernels.quality import COUNTS, quality_counts
@@ -32,7 +32,17 @@ from dataprep.kernels.quality_dolma import COUNTS as DOLMA_COUNTS
 from dataprep.kernels.quality_dolma import dolma_quality_counts
 from dataprep.kernels.stop_words import MAX_STOP_WORDS
 from dataprep.kernels.words import find_words
-from dataprep.steps.base import Check, Params, Rule, Signals, above, below, ratio, unicode_version
+from dataprep.steps.base import (
+    Check,
+    Params,
+    Rule,
+    Signals,
+    above,
+    below,
+    ratio,
+    refuse_crossed,
+    unicode_version,
+)
 
 Count = Annotated[int, Field(ge=0)]
 Length = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -63,6 +73,15 @@ class GopherQualityParams(Params):
         if not all(stop_words):
             raise ValueError("holds an empty word")
         return stop_words
+
+    @model_validator(mode="after")
+    def _limits_leave_something(self) -> GopherQualityParams:
+        words, lengths = ("min_words", "max_words"), ("min_mean_word_length", "max_mean_word_length")
+        refuse_crossed(self, words, lengths, zero_is_off=True)
+        listed, wanted = len(set(self.stop_words)), self.min_stop_words or 0
+        if wanted > listed and (self.definition == "datatrove" or not listed):  # dolma counts each time
+            raise ValueError(f"min_stop_words {wanted} is more than stop_words lists, so nothing would stay")
+        return self
 
 
 def measure(batch: Batch, params: GopherQualityParams) -> Signals:

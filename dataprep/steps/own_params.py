@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from dataprep.steps.base import refuse_crossed
 from dataprep.steps.foreign import FAILED, ForeignParams
 from manifests.problems import Problem, refusal
 from manifests.wording import describe
@@ -73,4 +74,5 @@ class OwnParams(ForeignParams):
         if self.fields and self.input != "batch":
             message = "only input: batch has it, and this step has input: text"
             raise refusal([Problem(("fields",), message, about_key=True)])
+        refuse_crossed(self, ("min_score", "max_score"))
         return self

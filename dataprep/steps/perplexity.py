@@ -23,10 +23,10 @@ from importlib.metadata import version
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
-from dataprep.steps.base import Check, Params, Rule, Signals, above, below, unicode_version
+from dataprep.steps.base import Check, Params, Rule, Signals, above, below, refuse_crossed, unicode_version
 from dataprep.steps.ccnet_text import normalized
 from dataprep.steps.model_file import file_digest
 from manifests.errors import UserError
@@ -53,6 +53,11 @@ class PerplexityParams(Params):
     normalize: Literal["ccnet", "none"] = "ccnet"
     min_perplexity: Limit | None = None
     max_perplexity: Limit | None = None
+
+    @model_validator(mode="after")
+    def _limits_leave_something(self) -> PerplexityParams:
+        refuse_crossed(self, ("min_perplexity", "max_perplexity"))
+        return self
 
 
 def depends(params: PerplexityParams) -> Mapping[str, str]:
@@ -126,6 +131,10 @@ def _load_model(path: str, size_bytes: int, mtime_ns: int) -> Callable[[str], fl
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
     try:
         score: Callable[[str], float] = kenlm.Model(path, config).score
+    except UnicodeDecodeError as error:  # KenLM's message quotes bytes of the file
+        raise UserError(
+            "KenLM cannot read the model: it is no text and no binary model", where=path
+        ) from error
     except (OSError, RuntimeError) as error:
         message = " ".join(str(error).split())
         raise UserError(f"KenLM cannot read the model: {message[:300]}", where=path) from error

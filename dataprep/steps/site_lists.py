@@ -2,7 +2,7 @@
 
 A list is a file in one of the usual forms, or a folder with files `domains` and `urls`, as the blacklists of
 the University of Toulouse come; each may be compressed. What is kept is 8 bytes an entry and never the list.
-Which line means what is in docs/reference/urls.md; how URLs meet entries is in `dataprep/kernels/urls.py`.
+Which line means what is in docs/reference/statistics.md, how URLs meet entries in `dataprep/kernels/urls.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from dataprep.kernels.texts import Texts
-from dataprep.kernels.urls import Index, Keys, entry_keys, indexed, is_odd
+from dataprep.kernels.url_entries import entry_keys
+from dataprep.kernels.urls import Index, Keys, indexed, is_odd
 from dataprep.readers.decompress import UTF8_MARK, DamagedFile, read_pieces
 from dataprep.readers.listing import InputFile
 from dataprep.steps.listed import ListFile, digest_list, list_file

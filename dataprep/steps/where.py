@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dataprep.batch import Batch
-from dataprep.steps.base import Check, Mask, Params, Rule, Signals
+from dataprep.steps.base import Check, Mask, Params, Rule, Signals, refuse_crossed
 
 _NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
 _DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}([T ].*)?)?)?$"
@@ -82,6 +82,9 @@ class Condition(Params):
             raise ValueError("asks nothing of the field")
         if self.present is False and len(given) > 1:
             raise ValueError("present: false leaves no value of which anything else can be asked")
+        refuse_crossed(self, ("min", "max"))
+        if self.from_ is not None and self.before is not None and self.from_ >= self.before:
+            raise ValueError(f"no date is {self.from_} or later and before {self.before}")
         return self
 
     @model_serializer(mode="wrap")

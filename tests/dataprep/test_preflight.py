@@ -105,7 +105,8 @@ class TestInputs:
         os.rename("data/a.jsonl", "data/a.dat")
         assert problems("  web: {path: data/a.dat}\n") == [
             "r.yaml:6: sources.web.format: the suffix of data/a.dat is none of .jsonl, .ndjson, .json, "
-            ".parquet, .csv, .txt, .md, .rst; say which format it has"
+            ".parquet, .csv, .txt, .md, .rst, .html, .htm, .xhtml, .warc, .arc, .wet, .tar, .tgz, .tzst, "
+            ".txz, .tbz2, .zip; say which format it has"
         ]
         assert check("  web: {path: data/a.dat, format: jsonl}\n").text_bytes > 0
 

@@ -151,7 +151,7 @@ def test_fields_of_records(load: Callable[..., Recipe]) -> None:
         text="{title}\n{meta.body?}", carry=("url", "date"), encoding="latin-1", sample=0.025
     )
     assert [recipe.read_options(code, each) for each in code.inputs] == [
-        ReadOptions(),
+        ReadOptions(members="text"),
         ReadOptions(id="meta.id", carry=("url",)),
     ]
     assert (code.sample, code.max_tokens) == (1.0, 5_000_000)

@@ -114,6 +114,7 @@ def test_the_command_prints_both_ways(workspace: Path, capsys: pytest.CaptureFix
     app(["explain", path, "u0"], standalone_mode=False)
     text = capsys.readouterr().out
     assert "web u0 (web-0.jsonl, position 0)" in text and "gopher_short_doc" in text and "drops < 50" in text
+    assert all(line.strip() for line in text.splitlines())  # a transform has nothing to show
     app(["explain", path, "u0", "--json"], standalone_mode=False)
     (found,) = json.loads(capsys.readouterr().out)["documents"]
     assert found["id"] == "u0" and found["verdict"] in ("train", "holdout")
@@ -124,7 +125,11 @@ def test_the_command_prints_both_ways(workspace: Path, capsys: pytest.CaptureFix
     [
         ({}, "nobody", "no document is called 'nobody'"),
         ({"steps": [*STEPS, {"exact_dedup": {"within": "source"}}]}, "u0", "the stage decide of this recipe"),
-        ({"steps": [{"gopher_quality": {"stop_words": ["a"]}}]}, "u0", "the stage measure of this recipe"),
+        (
+            {"steps": [{"gopher_quality": {"stop_words": ["I", "the"]}}]},
+            "u0",
+            "the stage measure of this recipe",
+        ),
     ],
 )
 def test_what_cannot_be_explained(

@@ -74,7 +74,7 @@ def verdict(line: str, had_marks: bool, how: Any) -> str | None:
         return "numeric_lines"
     if count == 2 and len(found) == 2:
         for number, name in (found, found[::-1]):
-            if re.fullmatch("[0-9][0-9.,]*[kKmM]?", number) and lower(name) in map(lower, how.counters):
+            if re.fullmatch("[0-9][0-9.,]*[kKmMbB]?", number) and lower(name) in map(lower, how.counters):
                 return "counter_lines"
     if 0 < count < (how.min_words or 0):
         return "few_word_lines"

@@ -18,6 +18,7 @@ DOMAIN = rf"(?:(?:{LABEL}\.)+(?:[xX][nN]--[A-Za-z0-9-]*[A-Za-z0-9]|[A-Za-z]{{2,}
 DOMAIN += rf"|\[(?:{OCTET}\.){{3}}{OCTET}\])"
 LOCAL = r"[A-Za-z0-9_][A-Za-z0-9_%+'-]*(?:\.[A-Za-z0-9_%+'-]+)*"
 OUR_EMAIL = re.compile(rf"(?<![A-Za-z0-9_]){LOCAL}@{DOMAIN}(?:(?:\.{LOCAL})?@{DOMAIN})*")
+ACCOUNT, ACCOUNT_BEGINS = re.compile("(git|hg|svn)@[^@]*"), r"(?<![A-Za-z0-9_%+'.-])"
 THEIR_EMAIL = re.compile(
     r"\b[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@"
     rf"(?:(?:{LABEL}\.)+{LABEL}|\[(?:{OCTET}\.){{3}}(?:{OCTET}|[A-Za-z0-9-]*[A-Za-z0-9]:)\])"
@@ -27,9 +28,11 @@ THEIR_IP = re.compile(rf"(?:{OCTET}\.){{3}}{OCTET}")
 QUAD = r"(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])\.){3}"
 QUAD += r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])(?![0-9])"
 IP_BEGINS = r"(?<![A-Za-z0-9_])(?<![A-Za-z0-9][.+~])"
+SEPARATOR, VERSION = r"""[ \t\n\r:="'(]""", "(?ai:version|release)"
+NO_VERSION = f"(?<!{VERSION}{SEPARATOR})(?<!{VERSION}{SEPARATOR * 2})"
 IP_ENDS = r"(?![A-Za-z0-9_]|\.[0-9]|[+~][A-Za-z0-9])"
 OUR_IPV4 = re.compile(
-    rf"{IP_BEGINS}(?<![A-Za-z]-){QUAD}{IP_ENDS}(?!-(?!{QUAD}|[0-9A-Fa-f]{{1,5}}:)[A-Za-z0-9])"
+    rf"{IP_BEGINS}(?<![A-Za-z]-){NO_VERSION}{QUAD}{IP_ENDS}(?!-(?!{QUAD}|[0-9A-Fa-f]{{1,5}}:)[A-Za-z0-9])"
 )
 IPV6_ENDS = re.compile(IP_ENDS + "(?!-(?![0-9A-Fa-f]{1,5}:)[A-Za-z0-9])")
 IPV6_BODY = re.compile(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:]*")
@@ -66,8 +69,13 @@ def ipv4_inside(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 
 def emails(text: str, definition: str = "headrace") -> list[tuple[int, int, int]]:
-    pattern = THEIR_EMAIL if definition == "datatrove" else OUR_EMAIL
-    return [(*match.span(), 0) for match in pattern.finditer(text)]
+    if definition == "datatrove":
+        return [(*match.span(), 0) for match in THEIR_EMAIL.finditer(text)]
+    return [
+        (*match.span(), 0)
+        for match in OUR_EMAIL.finditer(text)
+        if not (ACCOUNT.fullmatch(match[0]) and begins(ACCOUNT_BEGINS, text, match.start()))
+    ]
 
 
 def addresses(
@@ -112,6 +120,8 @@ def ipv6_at(text: str, start: int, end: int) -> tuple[int, int, ipaddress.IPv6Ad
     quad = QUAD_ALONE.match(text, max(text.rfind(":", start, end) + 1, start))
     if quad and quad.end() > end:
         end = quad.end()
+        if re.match(":[0-9A-Fa-f:]", text[end:]):
+            return None
     elif text[start:end].endswith(":") and not text[start:end].endswith("::"):
         end -= 1
     if not begins(IP_BEGINS, text, start) or not IPV6_ENDS.match(text, end):

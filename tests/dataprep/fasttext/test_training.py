@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -9,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from dataprep.fasttext import read_model
 from dataprep.fasttext.examples import read_examples
 from dataprep.fasttext.flat import one_line
 from dataprep.fasttext.metrics import area_under_roc
-from dataprep.fasttext.training import Training, patterns_of, train, training_library
+from dataprep.fasttext.training import Training, patterns_of, print_training, train, training_library
 from dataprep.narrate import Narrator
 from manifests.errors import UserError
 from manifests.fingerprint import digest_file
@@ -155,6 +157,35 @@ def test_a_file_without_documents(files: dict[str, list[str]], tmp_path: Path) -
     files["negative"] = [written(tmp_path, "empty.jsonl", [])]
     with pytest.raises(UserError, match='no document with the label "negative"'):
         train(files, tmp_path / "model.bin", SMALL, QUIET)
+
+
+def test_a_file_in_another_encoding(files: dict[str, list[str]], tmp_path: Path) -> None:
+    needs_training()
+    (tmp_path / "latin.jsonl").write_bytes(b'{"text": "caf\xe9"}\n' * 3)
+    files["negative"] = [str(tmp_path / "latin.jsonl")]
+    with pytest.raises(UserError, match=r'no document with the label "negative" \(3 records are none\)'):
+        train(files, tmp_path / "model.bin", SMALL, QUIET)
+
+
+def test_an_output_in_no_folder(files: dict[str, list[str]], tmp_path: Path) -> None:
+    needs_training()
+    with pytest.raises(UserError, match="there is no such folder to write the model to"):
+        train(files, tmp_path / "absent" / "model.bin", SMALL, QUIET)
+
+
+@pytest.mark.parametrize("held_out", [0, 3])
+def test_figures_that_say_little_are_told(held_out: int) -> None:
+    figures = {"precision": None, "recall": None, "auc": None}
+    report = {
+        "documents": {
+            "good": {"trained": 9, "held_out": 2, "unread": 0},
+            "bad": {"trained": 9, "held_out": held_out, "unread": 0},
+        },
+        "held_out": {"documents": 5, "accuracy": 1.0, "labels": {"good": figures, "bad": figures}},
+    }
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_training(report, console)
+    assert ("no document of bad is held out" in console.export_text()) == (held_out == 0)
 
 
 def test_a_label_that_is_all_held_out(files: dict[str, list[str]], tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dataprep.kernels.addresses import NOT_PUBLIC_V4, NOT_PUBLIC_V6, addresses
+from dataprep.kernels.addresses import addresses
 from dataprep.kernels.emails import emails, word_table
+from dataprep.kernels.ip_parts import NOT_PUBLIC_V4, NOT_PUBLIC_V6
 from dataprep.kernels.numbers import cards, ibans, phones
 from dataprep.kernels.spans import Spans, counts_of, spliced
 from dataprep.kernels.texts import Texts

@@ -9,8 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dataprep.kernels.texts import Texts
+from dataprep.kernels.url_entries import entry_keys
 from dataprep.kernels.url_words import count_parts, count_words
-from dataprep.kernels.urls import entry_keys, indexed, is_odd, site_hits
+from dataprep.kernels.urls import indexed, is_odd, site_hits
 from tests.dataprep.kernels.strategies import sliced
 from tests.reference import urls as slow
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,14 @@ RECORDS = [
 
 
 def written(format: str, folder: Path, records: list[dict[str, Any]]) -> Path:
-    """Records in one of the formats with fields; CSV gets what is inside an object under dotted names."""
+    """Records in one of the formats with fields; CSV gets what is inside an object under dotted names. An
+    archive gets a file of JSON lines."""
     path = folder / f"a.{format}"
+    if format == "archive":
+        lines = written("jsonl", folder, records)
+        with tarfile.open(path, "w") as archive:
+            archive.add(lines, "a.jsonl")
+        return path
     if format == "jsonl":
         path.write_text("\n".join(map(json.dumps, records)))
     elif format == "parquet":
@@ -48,7 +55,8 @@ def read(format: str, folder: Path, options: ReadOptions) -> Found:
     return read_file(format, written(format, folder, RECORDS), options)
 
 
-FORMATS = [name for name, reader in READERS.items() if reader.has_fields]
+OF_A_CRAWL = ("warc", "wet")  # their fields have names of their own
+FORMATS = [name for name, reader in READERS.items() if reader.has_fields and name not in OF_A_CRAWL]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -69,7 +77,7 @@ def test_every_format_has_paths_and_templates(format: str, tmp_path: Path) -> No
     assert read(format, tmp_path, ReadOptions(text="meta.license")).texts == ["MIT", "CC0-1.0"]
 
 
-@pytest.mark.parametrize("format", [name for name in READERS if name not in FORMATS])
+@pytest.mark.parametrize("format", [name for name in READERS if name not in (*FORMATS, *OF_A_CRAWL)])
 def test_formats_without_fields_carry_none(format: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x = 1\n")
     with pytest.raises(UserError, match=f"format {format} has no field 'url'"):

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 import zstandard
+
+from tests.dataprep.readers.warcs import response
 
 LINE_BYTES = 200_000_000
 LIMIT_MB = 450  # the interpreter and its libraries take 150 to 200; a line may be held up to 100 MiB
@@ -101,3 +105,41 @@ def test_many_documents_in_one_stream(tmp_path: Path) -> None:
     found = read("jsonl", tmp_path / "a.zst")
     documents = found["documents"]
     assert isinstance(documents, list) and len(documents) == 60_000 and found["bad"] == []
+
+
+@pytest.mark.slow
+def test_a_page_of_200_mb_in_a_crawl(tmp_path: Path) -> None:
+    """Plain, and out of a few bytes by its content coding; images of any size are passed over."""
+    small = response(number=1)
+    plain = response(b"<p>" + b"x" * LINE_BYTES, 2)
+    coded = response(zstandard.compress(b"x" * LINE_BYTES), 3, http=["Content-Encoding: zstd"])
+    image = response(b"x" * LINE_BYTES, 4, http=["Content-Type: image/png"])
+    (tmp_path / "a.warc").write_bytes(small + plain + coded + image + small)
+    bad = [[len(small), "too_long"], [len(small) + len(plain), "too_long"]]
+    last = len(small) + len(plain) + len(coded) + len(image)
+    assert read("warc", tmp_path / "a.warc") == {"documents": [0, last], "bad": bad, "damage": []}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.zst"])
+def test_a_bomb_in_an_archive(tmp_path: Path, name: str) -> None:
+    """A text and a line of 600 MB each."""
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for member in ("a.txt", "b.jsonl"):
+            with archive.open(member, "w", force_zip64=True) as file:
+                for _ in range(600):
+                    file.write(b"x" * 1_000_000)
+        archive.writestr("c.txt", b"c")
+    if name == "a.tar.zst":
+        header = tarfile.TarInfo("a.txt")
+        header.size = 600_000_000
+        with (tmp_path / name).open("wb") as out, zstandard.ZstdCompressor().stream_writer(out) as writer:
+            for member in ("a.txt", "b.jsonl"):
+                header.name = member
+                writer.write(header.tobuf())
+                for _ in range(600):
+                    writer.write(b"x" * 1_000_000)
+            writer.write(tarfile.TarInfo("c.txt").tobuf())
+    found = read("archive", tmp_path / name)
+    assert [reason for _, reason in found["bad"]] == ["too_long", "too_long"]  # type: ignore[attr-defined]
+    assert len(found["documents"]) == 1 and found["damage"] == []  # type: ignore[arg-type]

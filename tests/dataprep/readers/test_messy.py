@@ -1,7 +1,6 @@
 """The broken and odd inputs of the data pack: each does what its line in the manifest says.
 
-Archives (WARC, ARC) and HTML have no reader of their own yet, so their files are read as text here: one
-document, or refused, and never a crash.
+What extraction makes of the pages under html/ is in tests/dataprep/steps/test_extract_text.py.
 """
 
 from __future__ import annotations
@@ -225,9 +224,46 @@ def test_odd_text_passes_unchanged(case: dict[str, Any]) -> None:
     assert [text.encode() for text in found.texts] == [path.read_bytes().removeprefix(b"\xef\xbb\xbf")]
 
 
-@pytest.mark.parametrize("case", of("warc", "html"))
-def test_other_formats_as_text(case: dict[str, Any]) -> None:
-    found = read_file("text", MESSY / case["file"], ReadOptions())
-    assert len(found.documents) + len(found.bad) + len(found.damage) == 1
-    if case["file"].endswith(("pages_cut.warc.gz", ".lz4")):
-        assert found.damage
+WARCS = {
+    # documents, reasons of bad records, reasons of damage
+    "bad.arc": (1, ["bad_header"] * 2, []),  # two headers with a length that is no number
+    "example-bad-non-chunked.warc.gz": (1, [], []),
+    "example-bad.warc.gz.bad": (1, [], []),  # one gzip member around all records
+    "example-digest.warc": (0, [], []),  # requests
+    "example-iana.org-chunked.warc": (1, [], []),
+    "example-resource.warc.gz": (1, [], []),
+    "example-space-in-target-uri.warc.gz": (0, [], []),  # an image
+    "example-space-in-url.arc": (0, [], ["truncated"]),  # a block that is shorter than its header says
+    "example-trunc.warc": (0, ["bad_length"], []),  # a length that is two bytes short
+    "example-wget-bad-target-uri.warc.gz": (1, [], []),
+    "example-wrong-chunks.warc.gz": (1, [], []),
+    "example.arc": (1, [], []),
+    "example.arc.gz": (1, [], []),
+    "example.warc": (1, [], []),
+    "example.warc.gz": (1, [], []),
+    "post-test.warc.gz": (0, [], []),  # JSON
+    "block-sized-records.warc.gz": (0, [], []),  # records of no known type
+    "block-sized-records.warc.lz4": (0, [], ["unsupported_compression"]),
+    "pages_cut.warc.gz": (38, [], ["truncated"]),
+}
+
+
+@pytest.mark.parametrize("case", of("warc"))
+def test_crawls(case: dict[str, Any]) -> None:
+    name = case["file"].split("/")[1]
+    found = read_file("warc", MESSY / case["file"], ReadOptions(id="url"))
+    assert (len(found.documents), found.reasons, found.damages) == WARCS[name]
+    if "example" in name:
+        for _, own_id, text in found.documents:
+            assert own_id is not None and re.match(r"https?://(www\.)?(example|iana)\.(com|org)", own_id)
+            assert re.match(r"\s*<!doctype html", text, re.IGNORECASE)
+            assert "</html>" in text
+
+
+@pytest.mark.parametrize("case", of("html"))
+def test_pages(case: dict[str, Any]) -> None:
+    path = MESSY / case["file"]
+    found = read_file("html", path)
+    assert [own_id for _, own_id, _ in found.documents] == [path.name] and not found.bad
+    if path.suffix == ".html":
+        assert found.texts == [path.read_text("utf-8")]

@@ -9,7 +9,8 @@ import pytest
 import zstandard
 
 from dataprep.readers import Extent, InputFile, ReadOptions, Split
-from dataprep.readers.splits import FORMATS_BY_SUFFIX, SPLIT_BYTES, format_of, identify, make_splits
+from dataprep.readers.formats import FORMATS_BY_SUFFIX, format_of
+from dataprep.readers.splits import SPLIT_BYTES, identify, make_splits
 from manifests.errors import UserError
 from tests.dataprep.readers.reading import input_file
 

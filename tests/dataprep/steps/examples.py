@@ -19,6 +19,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     },
     "datatrove": {"filter": "RegexFilter", "with": {"regex_exp": "[0-9]"}},
     "c4_bad_words": {"words": ["well-known", "the", "\u00c5ngstr\u00f6m"]},
+    "pii": {"phone": "redact", "card": "redact", "iban": "redact"},
+    "url_blocklist": {"sites": ["example.org"], "words": ["a"], "soft_words": ["b"], "subwords": ["orga"]},
     "exclude": {"ids": ["1"], "urls": ["HTTP://example.org/b"], "hashes": ["0" * 32]},
 }
 """Step -> parameters where the defaults are not enough."""
@@ -30,9 +32,21 @@ DIGESTED = {
     "c4_bad_words": {"words", "words_file"},
     "classifier": {"model"},
     "language": {"model"},
-    "url_blocklist": {"lists"},
 }
 """Step -> parameters whose content `depends` puts into the key: a file that moves measures nothing again."""
+
+MORE = {
+    "extract_text": [
+        "<!DOCTYPE html><title>t</title><nav><a href=/>Home</a></nav><article><h1>Heading</h1><p>A paragraph "
+        "of the article, with caf&eacute; and <b>bold</b> words.</p><ol><li>one<li>two</ol></article>"
+    ],
+    "ftfy": ["caf\u00c3\u00a9 &amp; \u201cquotes\u201d\x1b[0m\n<b> &amp;"],
+    "boilerplate_lines": [
+        "One two.[1]\nHome\n3 likes\n12/05\nREAD ALL\nSign in now\nIt goes on. Read more\nOur privacy policy"
+    ],
+    "pii": ["a@b.com, 8.8.8.8; 2a00:1450::1. 1.2.3.4-1 +44 20 7946 0958 4111 1111 1111 1111 NO9386011117947"],
+}
+"""Step -> texts that are pinned too, since those of the other steps hold nothing that it looks for."""
 
 FIELDS = {"url": "https://example.org/a", "license": "CC0-1.0", "date": "2020-01-01"}
 

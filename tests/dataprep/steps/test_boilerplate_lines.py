@@ -84,7 +84,10 @@ def test_twice_is_once(strings: list[str], how: BoilerplateLinesParams) -> None:
         ("One two.[1] Three[edit] four[citation needed].", "One two. Three four."),
         ("In [2024] and [1234] and []", "In [2024] and [1234] and []"),
         ("Kept line\n\n12 / 05 / 2024\n3,4\nanother line", "Kept line\n\nanother line"),
-        ("3 likes\n1.2k Views\nComments (12)\n3 likely\n3 more likes", "3 likely\n3 more likes"),
+        (
+            "3 likes\n1.2k Views\n2B downloads\nComments (12)\n3 likely\n3 more likes",
+            "3 likely\n3 more likes",
+        ),
         ("Home\n\u2022 About\nContact us\n---\n}", "Contact us\n---\n}"),
         ("\u4e2d\u6587\u4e00\u53e5\n\u4e2d", "\u4e2d\u6587\u4e00\u53e5"),
         ("BREAKING NEWS today\nNASA and ESA\nNASA said so today", "NASA said so today"),

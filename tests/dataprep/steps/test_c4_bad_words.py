@@ -56,11 +56,17 @@ def test_words_of_a_file(tmp_path: Path) -> None:
     assert depends(params) == depends(same) and depends(params)["unicode"] == unicodedata.unidata_version
     path.write_text("bad\n", encoding="utf-8")
     assert depends(params) != depends(same)
+    path.write_bytes(b"\xef\xbb\xbfbad\r\nworse\r\n")  # as some editors write it
+    assert depends(params) == depends(same)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot read its words"):
-        depends(C4BadWordsParams(words_file=str(tmp_path / "none.txt")))
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    with pytest.raises(UserError, match="cannot read a list: no such file"):
+        depends(C4BadWordsParams(words_file=str(path)))
+    path.write_bytes(b"caf\xe9\n")
+    with pytest.raises(UserError, match="a list is not UTF-8"):
+        depends(C4BadWordsParams(words_file=str(path)))
 
 
 def test_a_share_is_spared_by_hash() -> None:

@@ -81,6 +81,7 @@ def test_a_label_or_model_that_is_not_there() -> None:
         {"name": "Quality"},
         {"name": "a b"},
         {"threshold": 0.5},
+        {"min_score": 0.9, "max_score": 0.1},
     ],
 )
 def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:

@@ -338,6 +338,14 @@ def test_packages_that_are_missing(missing: str, monkeypatch: pytest.MonkeyPatch
     assert "pip install 'headrace[datatrove]'" in str(caught.value.hint)
 
 
+def test_an_extractor_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    classes.check_class.cache_clear()
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    with pytest.raises(UserError, match="Trafilatura needs a package that is not installed") as caught:
+        DATATROVE.depends(DatatroveParams(extractor="Trafilatura"))
+    assert "pip install 'headrace[datatrove]'" in str(caught.value.hint)
+
+
 def test_a_fasttext_model(tmp_path: Path) -> None:
     """Its bytes are in the key, and its answers are datatrove's."""
     fasttext = pytest.importorskip("fasttext")

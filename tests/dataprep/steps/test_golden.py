@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 from dataprep.batch import Batch
-from dataprep.kernels.texts import Texts
+from dataprep.kernels.texts import Texts, concat
 from dataprep.steps import STEPS
 from dataprep.steps.base import Decision, Edit, Transform
-from tests.dataprep.steps.examples import FIELDS, params_of, steps
+from tests.dataprep.steps.examples import FIELDS, MORE, params_of, steps
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "steps.json").read_text())
 
@@ -42,8 +42,9 @@ def digest(name: str) -> str:
     """SHA-256 over the step's output on TEXTS with its example parameters (every column by name, dtype and
     bytes)."""
     step, params = STEPS[name], params_of(name)
-    fields = {field: [value] * len(TEXTS) for field, value in FIELDS.items()}
-    batch = Batch.of(TEXTS, [str(row) for row in range(len(TEXTS))], fields)
+    pinned = concat([TEXTS, Texts.from_strings(MORE.get(name, []))]) if name in MORE else TEXTS
+    fields = {field: [value] * len(pinned) for field, value in FIELDS.items()}
+    batch = Batch.of(pinned, [str(row) for row in range(len(pinned))], fields)
     columns: dict[str, Any] = {}
     if isinstance(step, Transform | Edit):
         texts = step.apply(batch, params) if isinstance(step, Transform) else step.edit(batch, params)[0]

@@ -120,11 +120,29 @@ def test_only_the_words_to_look_for_are_measured() -> None:
         {"min_mean_word_length": float("nan")},
         {"stop_words": [""]},
         {"stop_words": ["a"] * 65},
+        {"min_words": 100, "max_words": 50},
+        {"min_mean_word_length": 3.5, "max_mean_word_length": 3},
+        {"min_stop_words": 9},
+        {"stop_words": []},
+        {"stop_words": [], "definition": "dolma"},
     ],
 )
 def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         GopherQualityParams(**wrong)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        {"min_words": 50, "max_words": 50},
+        {"min_words": 50, "max_words": 0},
+        {"min_stop_words": 9, "definition": "dolma"},
+        {"stop_words": [], "min_stop_words": None},
+    ],
+)
+def test_limits_that_leave_something_are_taken(right: dict[str, Any]) -> None:
+    GopherQualityParams(**right)
 
 
 DOLMA = GopherQualityParams(definition="dolma")

@@ -375,6 +375,7 @@ def test_a_recipe_names_functions_and_imports_none() -> None:
         ("{version: 1, does: drop, reasons: [Too Short]}", 'expected words such as "too_short"'),
         ("{version: 1, does: drop, reasons: [failed]}", '"failed" has a meaning of its own'),
         ("{version: 1, does: drop, reasons: [a, a]}", "lists a reason twice"),
+        ("{version: 1, does: score, min_score: 2, max_score: 1}", "min_score 2 is above max_score 1"),
     ],
 )
 def test_wrong_options_are_refused(options: str, message: str) -> None:

@@ -207,6 +207,9 @@ def test_files_that_are_no_models(tmp_path: Path, tiny: str) -> None:
     (tmp_path / "not.arpa").write_text("no model")
     with pytest.raises(UserError, match="KenLM cannot read the model"):
         measured(["a"], str(tmp_path / "not.arpa"))
+    (tmp_path / "not.bin").write_bytes(bytes(range(256)))
+    with pytest.raises(UserError, match="KenLM cannot read the model"):
+        measured(["a"], str(tmp_path / "not.bin"))
     with pytest.raises(UserError, match="SentencePiece cannot read the tokenizer"):
         measured(["a"], tiny, tokenizer=str(tmp_path / "not.arpa"))
 

@@ -58,6 +58,7 @@ def test_texts_and_counts_are_those_of_the_slow_twin(strings: list[str], how: Pi
 @given(text_lists, st.booleans(), st.sampled_from([{}, TAGS, dict.fromkeys(TAGS, "NAME")]))
 @example(["x@a.b'c@d.ef", "a@b.com@c.org", "a@b.com@", "8.8.8.8-8.8.4.4", "a@b.com.8.8.8.8"], True, TAGS)
 @example(["a@b.com@c.org", "a@b.com@", "8.8.8.8-8.8.4.4", "a@b.com.8.8.8.8"], True, {})
+@example(["::ffff:8.8.8.8:a", "::ffff:8.8.8.8:53"], False, {})
 @example(["2001:4860::8888.5.6.7", "a@b.com.8.8.8.8.8.8.8.8"], False, {})
 def test_twice_is_once(strings: list[str], public_only: bool, names: dict[str, str]) -> None:
     how = PiiParams(**EVERYTHING, **names, public_only=public_only)
@@ -77,6 +78,12 @@ def test_twice_is_once(strings: list[str], public_only: bool, names: dict[str, s
         ("name@[192.168.0.1] react@16.8.0 @media a@b @a.com", "<EMAIL> react@16.8.0 @media a@b @a.com"),
         ("8.8.8.8:53, 8.8.4.4/32; [1.1.1.1].", "<IPV4>:53, <IPV4>/32; [<IPV4>]."),
         ("8.8.8.8-8.8.8.10 8.8.8.8.rev.example.net", "<IPV4>-<IPV4> <IPV4>.rev.example.net"),
+        ("git@host.org:a/b.git ssh://hg@host.org/a (svn@host.org) git+a@host.org x-git@host.org",
+         "git@host.org:a/b.git ssh://hg@host.org/a (svn@host.org) <EMAIL> <EMAIL>"),
+        ("x@y.com.git@host.org git@a.com@b.com Git@host.org", "<EMAIL> <EMAIL> <EMAIL>"),
+        ("version 3.8.4.2, SQLite Release\n3.8.7.4, Standards-Version: 3.7.2.0, version=\"4.3.2.1\"", None),
+        ("released 8.8.8.8; versions 8.8.8.8; version of 8.8.8.8",
+         "released <IPV4>; versions <IPV4>; version of <IPV4>"),
         ("1.2.3.4-1 1.2.3.4+dfsg 1.2.3.4~rc1 v1.2.3.4 lib-1.2.3.4 so.1.2.3.4", None),
         ("1.2.3.4.5 1.2.3.04 1.2.3.256 1.2.3 10.1.1.1 127.0.0.1 192.168.1.1", None),
         ("2001:4860:4860::8888 [2a00:1450::200e]:80", "<IPV6> [<IPV6>]:80"),

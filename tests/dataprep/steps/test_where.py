@@ -27,6 +27,16 @@ values = st.one_of(
          "2020-02-31", "20200101", "2020-01-01x", "2020-01-01 10:00", "2020-01-01T\n"]
     ),
 )  # fmt: skip
+
+
+def crossed(condition: dict[str, Any]) -> bool:
+    """Whether its limits leave nothing."""
+    numbers, times = {"min", "max"} <= set(condition), {"from", "before"} <= set(condition)
+    return (numbers and condition["min"] > condition["max"]) or (
+        times and condition["from"] >= condition["before"]
+    )
+
+
 listed = st.lists(st.sampled_from(["a", "1", 1, 1.0, True, "true", "2020"]), min_size=1, max_size=3)
 dates = st.dates().map(str) | st.just("2020-01-01")
 conditions = st.one_of(
@@ -43,7 +53,7 @@ conditions = st.one_of(
             "matches": st.sampled_from(["^a", "[0-9]+", "(?i)A", "b$", ""]),
             "present": st.just(True),
         },
-    ).filter(bool),
+    ).filter(lambda condition: bool(condition) and not crossed(condition)),
 )
 
 
@@ -155,6 +165,8 @@ def test_parameters_are_written_as_they_are_read() -> None:
         ({"matches": "(?=x)"}, "no regular expression of RE2"),
         ({"present": False, "min": 1}, "anything else"),
         ({"equals": "x"}, "Extra inputs"),
+        ({"min": 5, "max": 1}, "min 5 is above max 1, so nothing would stay"),
+        ({"from": "2024", "before": "2024-01-01"}, "no date is 2024-01-01 or later and before 2024-01-01"),
     ],
 )
 def test_conditions_that_are_none(condition: dict[str, Any], message: str) -> None:
