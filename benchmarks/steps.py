@@ -1,4 +1,5 @@
-"""The steps of a recipe on English text in memory, one core, and datatrove's quality filter beside ours.
+"""The steps of a recipe on English text in memory, one core, and datatrove's four quality filters beside
+ours.
 
 Does not read files in the measured part, decide, or tokenize; `benchmarks.pipeline` measures the whole.
 Compiling (or loading compiled code) and building tables come apart, as `*_start_seconds`.
@@ -9,12 +10,13 @@ from __future__ import annotations
 import io
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import zstandard
 
 from benchmarks import language
@@ -22,16 +24,28 @@ from benchmarks.measure import MEGABYTE, ROUNDS, alternate
 from dataprep.batch import Batch
 from dataprep.kernels.hashing import hash128, hash_normalized
 from dataprep.kernels.texts import Texts
+from dataprep.readers.records import CHUNK_TEXT_BYTES
 from dataprep.steps import STEPS
-from dataprep.steps.base import Edit, Rule, Transform
+from dataprep.steps.base import Check, Edit, Rule, Transform
 
-PEER_BYTES = 2 * MEGABYTE
-"""The peer works at less than 1 MB/s, so it gets this much: every k-th document of the file."""
+QUALITY = ("gopher_quality", "gopher_repetition", "fineweb_quality", "c4")
+"""The families of rules for prose; the first three and the edit see the same text."""
+
+PEER_ROUNDS = 3
+SAMPLE_BYTES, LONGEST = 2 * MEGABYTE, 20_000
+"""The peer works at less than 1 MB/s, so it gets this much: equal parts of SAMPLE, long texts cut."""
+SAMPLE = (
+    "wiki/wiki_en.jsonl.zst",
+    "books/books_en.parquet",
+    "qa_stackexchange/posts.jsonl.zst",
+    "blogs/blogs_18f_rust.jsonl.zst",
+    "docs_versions/django_docs_4_versions.jsonl.zst",
+)
 
 
 def run(data_pack: Path, quick: bool) -> dict[str, Any]:
-    """MB of text per CPU second and core; `quality_vs_datatrove` is a ratio of throughputs, null without
-    the peer."""
+    """MB of text per CPU second and core, `quality_mb_s` for the four families together;
+    `quality_vs_datatrove` is a ratio of throughputs, null without the peer."""
     rounds = 3 if quick else ROUNDS
     strings = strings_of(data_pack / "wiki" / "wiki_en.jsonl.zst")
     texts = Texts.from_strings(strings[: len(strings) // 5] if quick else strings)
@@ -41,23 +55,21 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
     for name, seconds in alternate(works, rounds).items():
         figures[f"{name}_mb_s"] = round(texts.num_bytes / MEGABYTE / seconds, 1)
     of_language = language.figures(data_pack, quick, rounds, strings_of)
-    return figures | _beside_datatrove(strings, rounds) | of_language
+    return figures | _beside_datatrove(sample_of(data_pack)) | of_language
 
 
 def _works(texts: Texts) -> dict[str, Callable[[], object]]:
-    quality, normalize = STEPS["gopher_quality"], STEPS["normalize"]
-    c4, fineweb = STEPS["c4"], STEPS["fineweb_quality"]
-    assert isinstance(quality, Rule) and isinstance(normalize, Transform)
-    assert isinstance(c4, Edit) and isinstance(fineweb, Rule)
-    limits, forms = quality.params(), normalize.params()
-    line_rules, line_limits = c4.params(), fineweb.params()
-    pii, boilerplate = STEPS["pii"], STEPS["boilerplate_lines"]
-    assert isinstance(pii, Edit) and isinstance(boilerplate, Edit)
-    kinds, rules = pii.params(), boilerplate.params()
+    normalize, pii, boilerplate = STEPS["normalize"], STEPS["pii"], STEPS["boilerplate_lines"]
+    assert isinstance(normalize, Transform) and isinstance(pii, Edit) and isinstance(boilerplate, Edit)
+    forms, kinds, rules = normalize.params(), pii.params(), boilerplate.params()
+    chunks = _chunks(texts)
+
+    def judge(names: Sequence[str]) -> Callable[[], object]:
+        return lambda: [judged(Batch.of(chunk), names) for chunk in chunks]
+
     return {
-        "quality": lambda: quality.checks(quality.measure(Batch.of(texts), limits), limits),
-        "c4": lambda: c4.edit(Batch.of(texts), line_rules),
-        "fineweb": lambda: fineweb.checks(fineweb.measure(Batch.of(texts), line_limits), line_limits),
+        "quality": judge(QUALITY),
+        **{name: judge([name]) for name in QUALITY},
         "normalize": lambda: normalize.apply(Batch.of(texts), forms),
         "pii": lambda: pii.edit(Batch.of(texts), kinds),
         "boilerplate_lines": lambda: boilerplate.edit(Batch.of(texts), rules),
@@ -66,37 +78,72 @@ def _works(texts: Texts) -> dict[str, Callable[[], object]]:
     }
 
 
-def _beside_datatrove(strings: list[str], rounds: int) -> dict[str, Any]:
-    """Our rule and theirs on the same 2 MB, in turn, and the share of equal verdicts there."""
+def _chunks(texts: Texts) -> list[Texts]:
+    """The texts in the chunks that readers hand out."""
+    starts = np.flatnonzero(np.diff(texts.offsets[:-1] // CHUNK_TEXT_BYTES, prepend=-1)).tolist()
+    return [texts.slice(start, stop) for start, stop in zip(starts, [*starts[1:], len(texts)], strict=True)]
+
+
+def judged(batch: Batch, names: Sequence[str]) -> list[Check]:
+    """What the steps of those names say of a batch, with the defaults. An edit's text goes to no other."""
+    found: list[Check] = []
+    for name in names:
+        step = STEPS[name]
+        assert isinstance(step, Rule | Edit)
+        params = step.params()
+        signals = step.edit(batch, params)[1] if isinstance(step, Edit) else step.measure(batch, params)
+        found += step.checks(signals, params)
+    return found
+
+
+def sample_of(data_pack: Path) -> list[str]:
+    """SAMPLE_BYTES of documents, evenly from each file of SAMPLE; the same ones every time."""
+    sample: list[str] = []
+    for name in SAMPLE:
+        path = data_pack / name
+        every = pq.read_table(path)["text"].to_pylist() if path.suffix == ".parquet" else strings_of(path)
+        cut = [text[:LONGEST] for text in every]
+        stride = max(1, sum(map(len, cut)) * len(SAMPLE) // SAMPLE_BYTES)
+        sample += cut[::stride]
+    return sample
+
+
+def _beside_datatrove(sample: list[str]) -> dict[str, Any]:
+    """The four families of rules and theirs on the same sample, in turn, and the share of equal verdicts
+    there. As in a pipeline of theirs, a document that one filter drops does not reach the next; ours judge
+    all. c4 comes last, since it rewrites."""
     if find_spec("datatrove") is None or find_spec("spacy") is None:
         return {"quality_vs_datatrove": None, "datatrove": "absent"}
     from datatrove.data import Document
+    from datatrove.pipeline.filters.c4_filters import C4QualityFilter
+    from datatrove.pipeline.filters.fineweb_quality_filter import FineWebQualityFilter
     from datatrove.pipeline.filters.gopher_quality_filter import GopherQualityFilter
+    from datatrove.pipeline.filters.gopher_repetition_filter import GopherRepetitionFilter
 
-    stride = max(1, sum(map(len, strings)) // PEER_BYTES)
-    sample = strings[::stride]
-    texts, theirs = Texts.from_strings(sample), GopherQualityFilter()
+    texts = Texts.from_strings(sample)
+    theirs = [GopherQualityFilter(), GopherRepetitionFilter(), FineWebQualityFilter(), C4QualityFilter()]
     verdicts: dict[str, list[bool]] = {}
 
-    def peer() -> None:
-        verdicts["datatrove"] = [theirs.filter(Document(text=text, id="")) is True for text in sample]
+    def kept(text: str) -> bool:
+        document = Document(text=text, id="")
+        return all(rule.filter(document) is True for rule in theirs)
 
-    quality = STEPS["gopher_quality"]
-    assert isinstance(quality, Rule)
-    limits = quality.params()
+    def peer() -> None:
+        verdicts["datatrove"] = [kept(text) for text in sample]
 
     def ours() -> None:
-        checks = quality.checks(quality.measure(Batch.of(texts), limits), limits)
+        checks = judged(Batch.of(texts), QUALITY)
         verdicts["ours"] = (~np.any([check.dropped for check in checks], axis=0)).tolist()
 
-    start_seconds = seconds_of(lambda: theirs.filter(Document(text=sample[0], id="")))
-    seconds = alternate({"ours": ours, "datatrove": peer}, rounds)
+    start_seconds = seconds_of(lambda: kept(sample[0]))
+    seconds = alternate({"ours": ours, "datatrove": peer}, PEER_ROUNDS)
     same = sum(a == b for a, b in zip(verdicts["ours"], verdicts["datatrove"], strict=True))
     return {
         "quality_vs_datatrove": round(seconds["datatrove"] / seconds["ours"], 1),
         "datatrove_start_seconds": start_seconds,
         "datatrove_mb_s": round(texts.num_bytes / MEGABYTE / seconds["datatrove"], 3),
         "quality_agreement": round(same / len(sample), 4),
+        "quality_sample_mb": round(texts.num_bytes / MEGABYTE, 2),
     }
 
 

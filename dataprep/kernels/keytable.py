@@ -20,7 +20,7 @@ full."""
 
 def table_arrays(most_keys: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
     """(slots, entries) for tables of up to that many different keys."""
-    bits = max(MOST_FIRST_BITS, (4 * most_keys).bit_length() + GROWTH_BITS)
+    bits = max(MOST_FIRST_BITS, (2 * most_keys).bit_length() + GROWTH_BITS - 1)
     return np.empty(1 << bits, dtype=np.int32), np.empty(2 * (most_keys + 1), dtype=np.uint64)
 
 

@@ -40,6 +40,9 @@ N_GRAMS = (
 COUNTS = ("characters", *LINES, *PARAGRAPHS, *N_GRAMS)
 DOLMA_COUNTS = ("characters", *LINES, *N_GRAMS, *(f"all_{n}_gram_characters" for n in DUPLICATE))
 
+SHORT_LINES = 66_000
+"""More lines of up to two bytes cannot differ; longer ones take four bytes each with their line feed."""
+
 
 def repetition_counts(data: Bytes, offsets: Offsets, words: Words) -> npt.NDArray[np.int64]:
     """int64[n, 16], columns as in COUNTS: as GopherRepetitionFilter of datatrove counts. `words`: those of
@@ -64,7 +67,7 @@ def _scratch(offsets: Offsets, words: Words) -> tuple[npt.NDArray[Any], ...]:
     """Room for the longest text; memory that is not used is not touched."""
     most_words, most_bytes = longest(words.offsets), longest(offsets)
     return (
-        *table_arrays(max(most_words, most_bytes + 1)),
+        *table_arrays(max(most_words, most_bytes // 4 + SHORT_LINES)),
         np.empty(FILTER_BYTES, dtype=np.uint8),
         np.empty(most_words + 1, dtype=np.uint64),
         np.empty(most_words + 1, dtype=np.int32),
