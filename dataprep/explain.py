@@ -91,7 +91,8 @@ def _plans(recipe: Recipe) -> Plans:
 def _rows(plans: Plans, index: int, document: str) -> Iterator[int]:
     """Rows of a split that `document` names."""
     base = _columns(plans, index, BASE)
-    named = pc.fill_null(pc.equal(base["id"], document), False).to_numpy(zero_copy_only=False)
+    name = pa.scalar(document.encode(errors="surrogatepass"), pa.binary())  # what is no UTF-8 is no id
+    named = pc.fill_null(pc.equal(base["id"].cast(pa.binary()), name), False).to_numpy(zero_copy_only=False)
     if len(document) == 32 and all(char in "0123456789abcdef" for char in document):
         hashes = hashes_to_arrow(base["raw_hash"])
         named = named | pc.equal(hashes, pa.scalar(bytes.fromhex(document), pa.binary(16))).to_numpy(False)
@@ -99,7 +100,7 @@ def _rows(plans: Plans, index: int, document: str) -> Iterator[int]:
     extents = [
         number for number, extent in enumerate(plans.splits[index].split.extents) if extent.file.name == path
     ]
-    if extents and position.isdecimal():
+    if extents and position.isdecimal() and len(position) < 20:
         named = named | (np.isin(base["extent"], extents) & (base["position"] == int(position)))
     yield from np.flatnonzero(named).tolist()
 

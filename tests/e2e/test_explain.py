@@ -123,6 +123,8 @@ def test_the_command_prints_both_ways(workspace: Path, capsys: pytest.CaptureFix
     ("changes", "name", "complaint"),
     [
         ({}, "nobody", "no document is called 'nobody'"),
+        ({}, "\udcff", "no document is called '.udcff'"),
+        ({}, "web-0.jsonl:" + 5000 * "9", "no document is called 'web"),
         ({"steps": [*STEPS, {"exact_dedup": {"within": "source"}}]}, "u0", "the stage decide of this recipe"),
         ({"steps": [{"gopher_quality": {"stop_words": ["a"]}}]}, "u0", "the stage measure of this recipe"),
     ],
