@@ -29,7 +29,7 @@ from dataprep.stages.measure import SplitPlan
 from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
 from dataprep.steps.base import Edit, Rule
-from dataprep.verdict_table import SCHEMA, Places, verdicts_of
+from dataprep.verdict_table import SCHEMA, verdict_row
 from manifests.errors import UserError
 
 MAX_MATCHES = 10
@@ -107,8 +107,7 @@ def _rows(plans: Plans, index: int, document: str) -> Iterator[int]:
 
 def _explained(plans: Plans, index: int, row: int) -> dict[str, Any]:
     plan = plans.splits[index]
-    table = verdicts_of(plans, index, Places(plans)).slice(row, 1)
-    (verdict,) = table.to_pylist()
+    verdict = verdict_row(plans, index, row)
     verdict["raw_hash"] = verdict["raw_hash"].hex()
     final = _columns(plans, index, FINAL)
     signals: dict[str, Any] = {}
