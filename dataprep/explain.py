@@ -29,7 +29,7 @@ from dataprep.stages.measure import SplitPlan
 from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
 from dataprep.steps.base import Edit, Rule
-from dataprep.verdict_table import SCHEMA, Places, verdicts_of
+from dataprep.verdict_table import SCHEMA, verdict_row
 from manifests.errors import UserError
 
 MAX_MATCHES = 10
@@ -91,7 +91,8 @@ def _plans(recipe: Recipe) -> Plans:
 def _rows(plans: Plans, index: int, document: str) -> Iterator[int]:
     """Rows of a split that `document` names."""
     base = _columns(plans, index, BASE)
-    named = pc.fill_null(pc.equal(base["id"], document), False).to_numpy(zero_copy_only=False)
+    name = pa.scalar(document.encode(errors="surrogatepass"), pa.binary())  # what is no UTF-8 is no id
+    named = pc.fill_null(pc.equal(base["id"].cast(pa.binary()), name), False).to_numpy(zero_copy_only=False)
     if len(document) == 32 and all(char in "0123456789abcdef" for char in document):
         hashes = hashes_to_arrow(base["raw_hash"])
         named = named | pc.equal(hashes, pa.scalar(bytes.fromhex(document), pa.binary(16))).to_numpy(False)
@@ -99,15 +100,14 @@ def _rows(plans: Plans, index: int, document: str) -> Iterator[int]:
     extents = [
         number for number, extent in enumerate(plans.splits[index].split.extents) if extent.file.name == path
     ]
-    if extents and position.isdecimal():
+    if extents and position.isdecimal() and len(position) < 20:
         named = named | (np.isin(base["extent"], extents) & (base["position"] == int(position)))
     yield from np.flatnonzero(named).tolist()
 
 
 def _explained(plans: Plans, index: int, row: int) -> dict[str, Any]:
     plan = plans.splits[index]
-    table = verdicts_of(plans, index, Places(plans)).slice(row, 1)
-    (verdict,) = table.to_pylist()
+    verdict = verdict_row(plans, index, row)
     verdict["raw_hash"] = verdict["raw_hash"].hex()
     final = _columns(plans, index, FINAL)
     signals: dict[str, Any] = {}

@@ -58,26 +58,35 @@ def write_verdicts(plans: Plans, path: Path) -> int:
 
 def verdict_rows(plans: Plans) -> Iterator[pa.Table]:
     """The rows of every split, in the order of the splits."""
-    places = Places(plans)
-    for index in range(len(plans.splits)):
-        yield verdicts_of(plans, index, places)
-
-
-def verdicts_of(plans: Plans, index: int, places: Places) -> pa.Table:
-    """The rows of one split."""
     entry = plans.entries[decide.STAGE][0]
-    facts = entry.facts["splits"][index]
-    verdict: Any = read_columns(entry.file(decide.VERDICTS), facts["start"], facts["documents"])
+    places = Places(plans, read_columns(entry.file(decide.VERDICTS))["match"])
+    for index, facts in enumerate(entry.facts["splits"]):
+        yield _rows(plans, index, range(facts["documents"]), places)
+
+
+def verdict_row(plans: Plans, index: int, row: int) -> dict[str, Any]:
+    """One row of a split."""
+    (found,) = _rows(plans, index, range(row, row + 1)).to_pylist()
+    assert isinstance(found, dict)
+    return found
+
+
+def _rows(plans: Plans, index: int, rows: range, places: Places | None = None) -> pa.Table:
+    """Some rows of a split. `places` holds the documents that they name as their better ones."""
+    entry = plans.entries[decide.STAGE][0]
+    start = entry.facts["splits"][index]["start"]
+    verdict: Any = read_columns(entry.file(decide.VERDICTS), start + rows.start, len(rows))
     kept = verdict["code"] == KEPT
     outputs = np.array(list(plans.recipe.outputs), dtype=object)
-    match = places.of(verdict["match"])
+    match = (places or Places(plans, verdict["match"])).of(verdict["match"])
     subset = np.where(verdict["heldout"], "holdout", "train")
+    own = places_in(plans, index)
     columns = {
-        **places.of_split(index),
+        **{name: column.slice(rows.start, len(rows)) for name, column in own.items()},
         "verdict": pa.array(np.where(kept, subset, "dropped"), pa.string()),
         "output": pa.array(outputs[verdict["output"]], pa.string(), mask=~kept),
         "reasons": reasons_of(verdict, [f"{label}: {reason}" for label, reason in entry.facts["reasons"]]),
-        **{f"match_{name}": match[name] for name in ("source", "id", "path", "position")},
+        **{f"match_{name}": match[name] for name in PLACE},
     }
     return pa.table({name: columns[name] for name in SCHEMA.names}, schema=SCHEMA)
 
@@ -99,41 +108,41 @@ def reasons_of(verdict: dict[str, Any], labels: Sequence[str]) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names)
 
 
+PLACE = ("source", "id", "path", "position")
+
+
+def places_in(plans: Plans, index: int) -> dict[str, pa.Array]:
+    """What the documents of a split are called."""
+    plan, keys = plans.splits[index], plans.keys[index]
+    base: Any = read_columns(plans.cache.get(measure.STAGE, keys[BASE]).file(measure.COLUMNS))
+    names = pa.array([extent.file.name for extent in plan.split.extents], pa.string())
+    return {
+        "source": pa.array([plan.split.source] * len(base["id"]), pa.string()),
+        "id": base["id"],
+        "path": names.take(pa.array(base["extent"])),
+        "position": pa.array(base["position"], pa.int64()),
+        "raw_hash": hashes_to_arrow(base["raw_hash"]),
+        "text_bytes": pa.array(base["text_bytes"], pa.int64()),
+    }
+
+
 class Places:
-    """Where documents came from, by their number over all splits."""
+    """Where some documents came from. Each split that holds some of them is looked at once."""
 
-    def __init__(self, plans: Plans) -> None:
-        self._plans = plans
+    def __init__(self, plans: Plans, numbers: npt.NDArray[np.int64]) -> None:
+        """`numbers`: of the documents over all splits; those below 0 are none."""
+        self._numbers = np.unique(numbers[numbers >= 0])
         starts = [facts["start"] for facts in plans.entries[decide.STAGE][0].facts["splits"]]
-        self._starts = np.array(starts, dtype=np.int64)
-
-    def of_split(self, index: int) -> dict[str, pa.Array]:
-        plan, keys = self._plans.splits[index], self._plans.keys[index]
-        base: Any = read_columns(self._plans.cache.get(measure.STAGE, keys[BASE]).file(measure.COLUMNS))
-        names = pa.array([extent.file.name for extent in plan.split.extents], pa.string())
-        return {
-            "source": pa.array([plan.split.source] * len(base["id"]), pa.string()),
-            "id": base["id"],
-            "path": names.take(pa.array(base["extent"])),
-            "position": pa.array(base["position"], pa.int64()),
-            "raw_hash": hashes_to_arrow(base["raw_hash"]),
-            "text_bytes": pa.array(base["text_bytes"], pa.int64()),
-        }
+        split_of = np.searchsorted(starts, self._numbers, side="right") - 1
+        tables = [pa.table({name: pa.nulls(1, SCHEMA.field(name).type) for name in PLACE})]
+        for index in np.unique(split_of).tolist():
+            rows = pa.array(self._numbers[split_of == index] - starts[index])
+            places = places_in(plans, index)
+            tables.append(pa.table({name: places[name].take(rows) for name in PLACE}))
+        self._table = pa.concat_tables(tables).combine_chunks()
 
     def of(self, numbers: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
-        """The places of some documents; null for -1."""
-        names = ("source", "id", "path", "position")
-        tables = [pa.table({name: pa.nulls(1, SCHEMA.field(name).type) for name in names})]
-        found = np.zeros(len(numbers), dtype=np.int64)  # row in the joined tables; row 0 is null
-        rows = 1
-        named = np.flatnonzero(numbers >= 0)
-        split_of = np.searchsorted(self._starts, numbers[named], side="right") - 1
-        for index in np.unique(split_of).tolist():
-            mine = named[split_of == index]
-            wanted, inverse = np.unique(numbers[mine] - self._starts[index], return_inverse=True)
-            where = self.of_split(index)
-            tables.append(pa.table({name: where[name].take(pa.array(wanted)) for name in names}))
-            found[mine] = rows + inverse
-            rows += len(wanted)
-        joined = pa.concat_tables(tables).take(pa.array(found)).combine_chunks()
-        return {name: joined.column(name).chunk(0) if len(numbers) else pa.nulls(0) for name in names}
+        """The places of those among them; null for -1."""
+        rows = np.where(numbers < 0, 0, 1 + np.searchsorted(self._numbers, numbers))
+        taken = self._table.take(pa.array(rows)).combine_chunks()
+        return {name: taken.column(name).chunk(0) if len(numbers) else pa.nulls(0) for name in PLACE}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -24,20 +24,24 @@ def check_routes(recipe: Recipe) -> Iterator[Problem]:
         at = ("sources", name, "route")
         label, _, signal = source.route.by.rpartition(".")
         link = next(link for link in chain_of(recipe, name) if link.label == label)
-        signals = _signals(link)
+        carried = tuple(dict.fromkeys(field for each in source.inputs for field in each.carry))
+        signals = _signals(link, carried)
         if signal not in signals:
             guess = did_you_mean(signal, list(signals))
             yield Problem((*at, "by"), f'no signal "{signal}" of {label}{guess}')
             continue
-        is_number = isinstance(signals[signal], np.ndarray) and signals[signal].ndim == 1
+        is_number = isinstance(signals[signal], np.ndarray)
+        if is_number and signals[signal].ndim > 1:
+            yield Problem((*at, "by"), f"{source.route.by} is a hash, which says nothing of a document")
+            continue
         for made, each in source.route.to.items():
             if isinstance(each, Bin) != is_number:
                 wanted = "from: and below: of a number" if is_number else "a list of labels"
                 yield Problem((*at, "to", made), f"{source.route.by} needs {wanted}")
 
 
-def _signals(link: Link) -> Signals:
-    nothing = Batch.of(concat([]))
+def _signals(link: Link, carried: Sequence[str]) -> Signals:
+    nothing = Batch.of(concat([]), fields={name: [] for name in carried})
     if isinstance(link.step, Transform):
         return {}
     if isinstance(link.step, Edit):

@@ -13,10 +13,11 @@ import pytest
 
 from dataprep.cli import app
 from dataprep.explain import explain_document
+from dataprep.plan import Plans
 from dataprep.run import run
-from dataprep.verdict_table import NAME, SCHEMA
+from dataprep.verdict_table import NAME, SCHEMA, places_in
 from manifests.errors import UserError
-from tests.e2e.corpora import STAMP, make_recipe, write_recipe
+from tests.e2e.corpora import STAMP, document, make_recipe, write_recipe
 
 STEPS = [{"normalize": {}}, {"gopher_quality": {"except": ["notes"]}}, STAMP]
 
@@ -65,6 +66,27 @@ def test_a_duplicate_names_the_document_that_stays(workspace: Path) -> None:
         assert (keeper["id"], keeper["raw_hash"]) == (row["match_id"], row["raw_hash"])
         assert keeper["verdict"] != "dropped"
     assert {row["match_source"] for row in copies if row["source"] == "books"} == {"web"}
+
+
+def test_every_split_is_looked_at_twice_at_most(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many splits hold the documents that those of a split are copies of."""
+    asked = Counter[int]()
+
+    def counted(plans: Plans, index: int) -> Any:
+        asked[index] += 1
+        return places_in(plans, index)
+
+    monkeypatch.setattr("dataprep.verdict_table.places_in", counted)
+    sources = {}
+    for number in range(6):
+        lines = [json.dumps({"text": document(f"{n}")}) for n in (range(3) if number > 2 else [number])]
+        (workspace / f"{number}.jsonl").write_text("\n".join(lines))
+        sources[f"s{number}"] = {"path": str(workspace / f"{number}.jsonl")}
+    rows = table(workspace, sources=sources, steps=[{"exact_dedup": {}}])
+    matches = [(row["source"], row["match_source"]) for row in rows]
+    firsts = [(f"s{number}", None) for number in range(3)]
+    assert matches == firsts + [(f"s{copy}", f"s{number}") for copy in (3, 4, 5) for number in range(3)]
+    assert max(asked.values()) == 2
 
 
 def test_the_table_does_not_depend_on_the_workers(workspace: Path) -> None:
@@ -124,6 +146,8 @@ def test_the_command_prints_both_ways(workspace: Path, capsys: pytest.CaptureFix
     ("changes", "name", "complaint"),
     [
         ({}, "nobody", "no document is called 'nobody'"),
+        ({}, "\udcff", "no document is called '.udcff'"),
+        ({}, "web-0.jsonl:" + 5000 * "9", "no document is called 'web"),
         ({"steps": [*STEPS, {"exact_dedup": {"within": "source"}}]}, "u0", "the stage decide of this recipe"),
         (
             {"steps": [{"gopher_quality": {"stop_words": ["I", "the"]}}]},

@@ -245,6 +245,14 @@ def test_routing_by_bins_drops_the_rest(tmp_path: Path) -> None:
     assert list(open_corpus(tmp_path / "out").manifest.sources) == ["short", "middle"]
 
 
+def test_routing_by_a_field(tmp_path: Path) -> None:
+    lines = [json.dumps({"text": text, "id": f"{n}", "kind": "xy"[n % 2]}) for n, text in enumerate(TEXTS)]
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    source = {"carry": ["kind"], "route": {"by": "where.kind", "to": {"other": ["y"]}}}
+    go(tmp_path, [{"where": {"fields": {"kind": {"present": True}}}}], source)
+    assert list(texts_of(tmp_path, "other")) == ["1", "3", "5"]
+
+
 def test_a_route_that_changes_measures_nothing(tmp_path: Path) -> None:
     write(tmp_path)
     steps = [{"uncomment": {}}, {"label": {}}]
@@ -284,12 +292,14 @@ def test_a_source_before_a_routed_one_writes_nothing_again(tmp_path: Path) -> No
         ({"by": "length.characters", "to": {"a": ["A"]}}, "needs from: and below: of a number"),
         ({"by": "label.initial", "to": {"web": ["A"]}}, '"web" is a source already'),
         ({"by": "shout.x", "to": {"a": ["A"]}}, 'no signal "x" of shout'),
+        ({"by": "exact_dedup.content_hash", "to": {"a": ["A"]}}, "exact_dedup.content_hash is a hash"),
     ],
 )
 def test_routes_that_lead_nowhere(tmp_path: Path, route: dict[str, Any], complaint: str) -> None:
     write(tmp_path)
     with pytest.raises(UserError) as refused:
-        go(tmp_path, [{"length": {}}, {"label": {}}, {"shout": {}}], {"route": route})
+        steps = [{"length": {}}, {"label": {}}, {"shout": {}}, {"exact_dedup": {}}]
+        go(tmp_path, steps, {"route": route})
     assert complaint in str(refused.value)
 
 
