@@ -23,7 +23,7 @@ from dataprep.engines import ENGINES, Engine
 from dataprep.fingerprints import Fingerprints
 from dataprep.narrate import Narrator
 from dataprep.place import Results, place
-from dataprep.plan import Plans, StagePlan, list_splits, read_record, record_of
+from dataprep.plan import STAGES, Plans, StagePlan, list_splits, read_record, record_of
 from dataprep.preflight import preflight
 from dataprep.publish import DamagedEntries, Published, publish
 from dataprep.readers import Split
@@ -43,6 +43,10 @@ WHAT_STAGES_DO = {
     "write": "tokenize, sort",
     "pack": "merge into shards",
 }
+
+
+TABLE_STAGES = (measure.STAGE, decide.STAGE)
+"""What the verdict table is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,8 @@ def run(
         tasks_run: dict[str, int] = {}
         try:
             finished = _run_stages(plans, engine, fingerprints, work, narrator, tasks_run)
+            if verdicts and _discard_damaged(plans, TABLE_STAGES, narrator):
+                finished |= _run_stages(plans, engine, fingerprints, work, narrator, tasks_run)
             try:
                 published = publish(plans)
             except DamagedEntries as damaged:
@@ -108,9 +114,7 @@ def _run_stages(
     """Run every stage that is not done; return their plans by name."""
     finished: dict[str, StagePlan] = {}
     while (stage_plan := plans.next()) is not None:
-        if stage_plan.to_run and (damaged := _damaged(plans)):
-            for stage, keys in damaged.items():
-                _discard(stage, keys, plans, narrator)
+        if stage_plan.to_run and _discard_damaged(plans, STAGES, narrator):
             continue
         started = time.perf_counter()
         outcomes = place(stage_plan, engine, work, narrator, partial(_forget_inputs, fingerprints))
@@ -141,17 +145,19 @@ def _kept(plans: Plans, stage_plan: StagePlan, outcomes: Results) -> list[Entry]
     ]
 
 
-def _damaged(plans: Plans) -> dict[str, list[str]]:
-    """Stage -> keys of the unchecked entries whose files are not what was committed."""
-    entries = [(stage, entry) for stage, kept in plans.unchecked.items() for entry in kept]
-    plans.unchecked.clear()
+def _discard_damaged(plans: Plans, stages: Sequence[str], narrator: Narrator) -> bool:
+    """Remove the unchecked entries of some stages whose files are not what was committed; return whether
+    there were any."""
+    entries = [(stage, entry) for stage in stages for entry in plans.unchecked.pop(stage, ())]
     with ThreadPoolExecutor(max_workers=4) as pool:
         intact = list(pool.map(lambda each: each[1].is_intact(), entries))
     damaged: dict[str, list[str]] = {}
     for (stage, entry), good in zip(entries, intact, strict=True):
         if not good:
             damaged.setdefault(stage, []).append(entry.key)
-    return damaged
+    for stage, keys in damaged.items():
+        _discard(stage, keys, plans, narrator)
+    return bool(damaged)
 
 
 def _discard(stage: str, keys: Sequence[str], plans: Plans, narrator: Narrator) -> None:

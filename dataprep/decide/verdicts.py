@@ -40,9 +40,6 @@ class Verdicts:
         self.masks[word][rows] |= np.uint64(1 << bit)
         self.code[rows & self.kept] = number
 
-    def first(self, number: int) -> Rows:
-        return self.code == number
-
     def joint(self, number: int) -> Rows:
         word, bit = divmod(number - 1, 64)
         return (self.masks[word] >> np.uint64(bit)) & np.uint64(1) > 0
@@ -74,12 +71,26 @@ def funnel(
     The first row of a source is `read` (or `routed`), the last two are `holdout` and `train`. Counts add up:
     a row's documents are those of the row before it less what it dropped and what it moved to other sources.
     """
+    count, codes = len(names), len(verdicts.reasons) + 1
+    cell = source.astype(np.int64) * codes + verdicts.code
+    documents = _sums(cell, (count, codes))
+    sizes = {
+        each: _sums(cell, (count, codes), text)
+        for each, text in (("read", bytes_read), ("final", bytes_final))
+    }
+    joint_counts = [
+        np.bincount(source[verdicts.joint(number)], minlength=count) for number in range(1, codes)
+    ]
+    ends = np.flatnonzero(verdicts.kept)
+    end = output[ends].astype(np.int64) * 2 + heldout[ends]
+    end_documents, end_bytes = _sums(end, (len(outputs), 2)), _sums(end, (len(outputs), 2), bytes_final[ends])
+
     rows = []
     for index, name in enumerate(names):
-        mine = source == index
-        left = mine.copy()
-        text_bytes = bytes_read
-        read = _row(name, "read", left, text_bytes)
+        left = np.ones(codes, dtype=bool)  # codes of the documents that are left
+        size = sizes["read"][index]
+        mine = documents[index]
+        read = _row(name, "read", mine.sum(), size.sum())
         rows.append(read | {key: read[key] + count for key, count in unsampled[name].items()})
         if unsampled[name]["documents"]:
             gone = {"not_sampled": unsampled[name]["documents"]}
@@ -88,48 +99,51 @@ def funnel(
             if label in applies and name not in applies[label]:
                 continue
             if label in rewriting:
-                text_bytes = bytes_final
+                size = sizes["final"][index]
             first, joint = {}, {}
             for number, (owner, reason) in enumerate(verdicts.reasons, start=1):
                 if owner == label:
-                    hit = mine & verdicts.first(number)
-                    left &= ~hit
-                    first[reason] = int(hit.sum())
-                    joint[reason] = int((mine & verdicts.joint(number)).sum())
+                    left[number] = False
+                    first[reason] = int(mine[number])
+                    joint[reason] = int(joint_counts[number - 1][index])
             if label in applies or any(first.values()):
-                rows.append(_row(name, label, left, text_bytes, first, joint))
+                rows.append(_row(name, label, mine[left].sum(), size[left].sum(), first, joint))
         places = [(place, made) for place, (made, origin) in enumerate(outputs) if origin == name]
         if [made for _, made in places] != [name]:
-            stays = np.zeros(len(left), dtype=bool)
-            moved = {}
-            for place, made in places:
-                if made == name:
-                    stays |= output == place
-                else:
-                    moved[made] = int((left & (output == place)).sum())
-            rows.append(_row(name, "routed", left & stays, bytes_final) | {"moved": moved})
+            moved = {made: int(end_documents[place].sum()) for place, made in places if made != name}
+            stay = [place for place, made in places if made == name]
+            row = _row(name, "routed", end_documents[stay].sum(), end_bytes[stay].sum())
+            rows.append(row | {"moved": moved})
         for place, made in places:
-            mine_now = left & (output == place)
             if made != name:
-                rows.append(_row(made, "routed", mine_now, bytes_final))
-            rows.append(_row(made, "holdout", mine_now & heldout, bytes_final))
-            rows.append(_row(made, "train", mine_now & ~heldout, bytes_final))
+                rows.append(_row(made, "routed", end_documents[place].sum(), end_bytes[place].sum()))
+            for is_held_out, stage in ((1, "holdout"), (0, "train")):
+                here = (place, is_held_out)
+                rows.append(_row(made, stage, end_documents[here], end_bytes[here]))
     return rows
+
+
+def _sums(
+    cell: npt.NDArray[np.int64], shape: tuple[int, int], weights: npt.NDArray[np.int64] | None = None
+) -> npt.NDArray[np.int64]:
+    """int64 of that shape: how many rows are in each cell, or their weights together (exact below 2^53)."""
+    sums = np.bincount(cell, weights, minlength=shape[0] * shape[1])
+    return sums.astype(np.int64).reshape(shape)
 
 
 def _row(
     source: str,
     stage: str,
-    rows: Rows,
-    text_bytes: npt.NDArray[np.int64],
+    documents: np.int64,
+    text_bytes: np.int64,
     first: Mapping[str, int] | None = None,
     joint: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     return {
         "source": source,
         "stage": stage,
-        "documents": int(rows.sum()),
-        "text_bytes": int(text_bytes[rows].sum()),
+        "documents": int(documents),
+        "text_bytes": int(text_bytes),
         "dropped": {reason: count for reason, count in (first or {}).items() if count},
         "joint": {reason: count for reason, count in (joint or {}).items() if count},
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +54,13 @@ def read_list(file: ListFile) -> list[str]:
 
 
 def digest_list(path: str) -> str:
-    """Digest of the bytes of a file."""
-    return digest_file(path).digest
+    """Digest of the bytes of a file. Raises UserError where it cannot be read."""
+    return _digest(list_file(path))
+
+
+@lru_cache(maxsize=64)  # the key of every split asks for it, and a list may have gigabytes
+def _digest(file: ListFile) -> str:
+    return digest_file(file.path).digest
 
 
 def hashed(strings: pa.StringArray) -> Hashes:

@@ -14,9 +14,10 @@ import pytest
 
 import dataprep.run as conductor
 from dataprep import task
+from dataprep.run import run
 from manifests.errors import UserError
 from manifests.verify import verify
-from tests.e2e.corpora import again, digests, document, recipe_data, write_inputs
+from tests.e2e.corpora import again, digests, document, make_recipe, recipe_data, write_inputs
 
 
 def entries(folder: Path, stage: str) -> list[Path]:
@@ -50,6 +51,17 @@ def test_a_damaged_entry_is_made_again_before_a_stage_builds_on_it(
     shutil.rmtree(workspace / "out.work" / rerun)
     result = again(workspace)
     assert result.tasks_run[stage] == 1
+    assert digests(workspace / "out") == before
+
+
+@pytest.mark.parametrize(("stage", "file"), [("measure", "columns.arrow"), ("decide", "verdicts.arrow")])
+def test_a_verdict_table_is_not_made_of_damaged_entries(workspace: Path, stage: str, file: str) -> None:
+    run(make_recipe(workspace), workers=0, verdicts=True)
+    before = digests(workspace / "out")
+    for entry in entries(workspace, stage):
+        flip(entry / file, (entry / file).stat().st_size // 2)
+    result = run(make_recipe(workspace), workers=0, verdicts=True)
+    assert set(result.tasks_run) == {stage}
     assert digests(workspace / "out") == before
 
 

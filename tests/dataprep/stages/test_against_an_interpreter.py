@@ -304,6 +304,26 @@ def check(folder: Path, recipe: dict[str, Any], documents: list[Document], resul
                 joint.pop(name, None)  # has no row
         assert _counts(rows, "dropped") == first
         assert _counts(rows, "joint") == joint
+        _check_sizes(rows, mine)
+
+
+def _check_sizes(rows: list[dict[str, Any]], documents: list[Document]) -> None:
+    """Documents and bytes of a source after each of its steps, and of what became part of others."""
+    left, is_rewritten = documents, False
+    for row in rows:
+        stage = row["stage"]
+        if stage in ("read", "sample", "max_tokens", "holdout", "train"):
+            continue  # the last three come after max_tokens: see `texts_of`
+        is_rewritten |= stage.split("#")[0].removeprefix("slow_") in ("shout", "last_line", "uncomment")
+        left = [each for each in left if not each.reasons or not each.reasons[0].startswith(f"{stage}: ")]
+        if row.get("moved"):
+            moved = Counter(each.output for each in left if each.output != row["source"])
+            assert Counter(row["moved"]) == moved
+            left = [each for each in left if each.output == row["source"]]
+        sizes = [
+            each.num_bytes if is_rewritten or row.get("moved") else len(each.raw.encode()) for each in left
+        ]
+        assert (row["documents"], row["text_bytes"]) == (len(left), sum(sizes)), stage
 
 
 def _counts(rows: list[dict[str, Any]], key: str) -> dict[str, int]:

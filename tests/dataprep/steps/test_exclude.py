@@ -17,8 +17,9 @@ from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import Texts
 from dataprep.steps.base import consulted, measuring_parameters, needed_fields
 from dataprep.steps.exclude import EXCLUDE, ExcludeParams, normalized
-from dataprep.steps.listed import among, sorted_hashes
+from dataprep.steps.listed import among, digest_list, sorted_hashes
 from manifests.errors import UserError
+from manifests.fingerprint import digest_file
 from tests.dataprep.kernels.strategies import texts
 from tests.reference import where as twin
 
@@ -85,6 +86,22 @@ def test_a_longer_list_is_looked_up_again_and_measured_no_more(tmp_path: Path) -
     assert dropped(params) == {"excluded_id": [0, 1]}
     assert consulted(EXCLUDE, params) != before and list(before) == ["ids_file"]
     assert measuring_parameters(EXCLUDE, params) == {} == dict(EXCLUDE.depends(params))
+
+
+def test_a_file_is_hashed_once_for_all_splits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "ids"
+    path.write_text("one\n")
+    hashed = []
+
+    def counted(file: str) -> Any:
+        hashed.append(file)
+        return digest_file(file)
+
+    monkeypatch.setattr("dataprep.steps.listed.digest_file", counted)
+    digests = {digest_list(str(path)) for _ in range(5)}
+    assert len(digests) == len(hashed) == 1
+    path.write_text("another\n")
+    assert digest_list(str(path)) not in digests
 
 
 def test_urls_need_their_field() -> None:
