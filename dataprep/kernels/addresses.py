@@ -27,6 +27,7 @@ from dataprep.kernels.ip_parts import (
 )
 from dataprep.kernels.ipv6 import ipv6_at
 from dataprep.kernels.linebreaks import LOW, zero_bytes
+from dataprep.kernels.number_bounds import is_ipv6_tail
 from dataprep.kernels.spans import ASCII_CELLS, DIGIT, HEX, LETTER, Spans, is_a, with_room
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import load64, pointer, read_only, trailing_zeros
@@ -124,6 +125,8 @@ def _our_addresses(data, offsets, public_only):  # type: ignore[no-untyped-def]
                     continue
                 kind = IPV6
                 begin, end, wanted, beyond = ipv6_at(text, start, done, at, stop, public_only)
+                if end and end < stop and is_ipv6_tail(text, start, end, stop):
+                    kind = IPV4  # `::ffff:8.8.8.8:53`: an IPv6 address in its place would take in the port
             if wanted:
                 spans = with_room(spans, count)
                 spans[count, 0], spans[count, 1], spans[count, 2], spans[count, 3] = index, begin, end, kind

@@ -200,7 +200,13 @@ def _our_domain_end(text, at, stop):  # type: ignore[no-untyped-def]
     """Where the domain that begins at `at` ends, 0 if there is none."""
     if at < stop and text[at] == OPEN:
         end = _quad_end(text, at + 1, stop, 4)
-        return end + 1 if end and end < stop and text[end] == CLOSE else 0
+        if end == 0 or end == stop or text[end] != CLOSE:
+            return 0
+        end = after = end + 1
+        while after < stop and (LOCAL_CELLS[text[after]] & OURS or text[after] == DOT):
+            after += 1  # what would be one with an address in its place
+            end = after if ASCII_CELLS[text[after - 1]] & WORD else end
+        return end
     best, labels = 0, 0
     while is_a(text, at, at, stop, ALNUM):
         end, run = _label(text, at, stop)

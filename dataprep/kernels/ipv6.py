@@ -19,9 +19,9 @@ from dataprep.kernels.ip_parts import (
     octet_at,
     three_more,
 )
-from dataprep.kernels.number_bounds import is_ipv6_tail
 from dataprep.kernels.spans import ASCII_CELLS, DIGIT, HEX
 
+AT = 0x40
 ZERO, ONE, TOP = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFF)
 
 
@@ -48,11 +48,11 @@ def ipv6_at(text, start, done, colon, stop, public_only):  # type: ignore[no-unt
             quad, rest, _ = three_more(text, end, stop, True)
             tail = np.uint64(first << 24 | rest)
     if quad:
-        if quad < stop and is_ipv6_tail(text, start, quad, stop):
-            return 0, 0, False, beyond  # a port, and no part of what stands for the address; the IPv4 counts
         end = quad
     elif end > begin + 1 and text[end - 1] == COLON and text[end - 2] != COLON:
         end -= 1  # a colon of the sentence
+    if end > begin and text[end - 1] == COLON and end < stop and text[end] == AT:
+        return 0, 0, False, beyond  # what stands for it would make an e-mail address
     if goes_on_before(text, start, begin, stop) or goes_on(text, start, end, stop, False):
         return 0, 0, False, beyond
     valid, high, low = _parsed_v6(text, begin, group if quad else end, quad > 0, tail)

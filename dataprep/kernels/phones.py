@@ -76,7 +76,7 @@ def _group_ends_here(text, start, end, stop):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, forceinline=True)
 def national_end(text, start, done, at, stop):  # type: ignore[no-untyped-def]
-    if not begins_here(text, start, at):
+    if not begins_here(text, start, at) and not (at == done and text[at] == OPEN):
         return 0
     end = _north_american_end(text, start, at, stop)
     return end if end else _trunk_end(text, start, done, at, stop)

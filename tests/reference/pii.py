@@ -15,7 +15,7 @@ Finder = Callable[[str], list[tuple[int, int, int]]]
 OCTET = r"(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)"
 LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 DOMAIN = rf"(?:(?:{LABEL}\.)+(?:[xX][nN]--[A-Za-z0-9-]*[A-Za-z0-9]|[A-Za-z]{{2,}})(?!-*[A-Za-z0-9])"
-DOMAIN += rf"|\[(?:{OCTET}\.){{3}}{OCTET}\])"
+DOMAIN += rf"|\[(?:{OCTET}\.){{3}}{OCTET}\](?:[.%+'-]*[A-Za-z0-9_])*)"
 LOCAL = r"[A-Za-z0-9_][A-Za-z0-9_%+'-]*(?:\.[A-Za-z0-9_%+'-]+)*"
 OUR_EMAIL = re.compile(rf"(?<![A-Za-z0-9_]){LOCAL}@{DOMAIN}(?:(?:\.{LOCAL})?@{DOMAIN})*")
 ACCOUNT, ACCOUNT_BEGINS = re.compile("(git|hg|svn)@[^@]*"), r"(?<![A-Za-z0-9_%+'.-])"
@@ -99,7 +99,7 @@ def addresses(
             if found:
                 start, end, address = found
                 if looks_like_ipv6(text[start:end], address) and (is_public(address) or not public_only):
-                    spans.append((start, end, 1))
+                    spans.append((start, end, 0 if re.match(":[0-9A-Fa-f:]", text[end:]) else 1))
                 at = end
                 continue
             # An IPv4 address can only begin behind the last colon.
@@ -120,10 +120,10 @@ def ipv6_at(text: str, start: int, end: int) -> tuple[int, int, ipaddress.IPv6Ad
     quad = QUAD_ALONE.match(text, max(text.rfind(":", start, end) + 1, start))
     if quad and quad.end() > end:
         end = quad.end()
-        if re.match(":[0-9A-Fa-f:]", text[end:]):
-            return None
     elif text[start:end].endswith(":") and not text[start:end].endswith("::"):
         end -= 1
+    if text[start:end].endswith(":") and text.startswith("@", end):
+        return None
     if not begins(IP_BEGINS, text, start) or not IPV6_ENDS.match(text, end):
         return None
     try:
@@ -215,7 +215,7 @@ def phones(text: str) -> list[tuple[int, int, int]]:
     def end_at(at: int, done: int) -> int:
         if begins(BEGINS + r"\+", text, at):
             return longest_at(text, at, INTERNATIONAL, INTERNATIONAL_ENDS, is_international)
-        if not begins(BEGINS + r"[(0-9]", text, at):
+        if not begins(BEGINS + r"[(0-9]", text, at) and not (0 < done == at and text[at] == "("):
             return 0
         end = longest_at(text, at, NORTH_AMERICAN, ENDS, lambda found: True)
         if end or (begins(r"(?<=[0-9] )", text, at) and at - 1 > done):
