@@ -3,7 +3,6 @@ pipeline (`tests/reference/pipeline.py`): whatever is taken from the cache, noth
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -22,6 +21,7 @@ from dataprep.run import RunResult, run
 from dataprep.steps import STEPS
 from manifests.corpus import open_corpus
 from tests.dataprep.stages.fake_steps import FAKE, SEEN
+from tests.e2e.corpora import digests
 from tests.reference.hashing import murmur
 from tests.reference.pipeline import Document, interpret, packed
 
@@ -208,14 +208,6 @@ def texts_of(folder: Path) -> dict[str, tuple[str, str, str]]:
     return found
 
 
-def digests(folder: Path) -> dict[str, str]:
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted((folder / "out").iterdir())
-        if not path.name.startswith(".")
-    }
-
-
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of bytes alone."""
@@ -272,11 +264,11 @@ def test_runs_give_what_the_interpreter_gives(tokenizer: Path, tmp_path: Path, s
         recipe = recipe_data(tmp_path, tokenizer, valid(chain), said)
         result = run(recipe_of(recipe), workers=0, verdicts=True)
         check(tmp_path, recipe, documents, result)
-    before = digests(tmp_path)
+    before = digests(tmp_path / "out")
     shutil.rmtree(tmp_path / "out")
     shutil.rmtree(tmp_path / "out.work")
     run(recipe_of(recipe), workers=0, verdicts=True)
-    assert digests(tmp_path) == before
+    assert digests(tmp_path / "out") == before
 
 
 def check(folder: Path, recipe: dict[str, Any], documents: list[Document], result: RunResult) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from dataprep.cache import Cache
 from dataprep.columnfile import read_columns, write_columns
 from dataprep.explain import explain_document
 from dataprep.kernels.texts import Texts
@@ -22,6 +24,7 @@ from dataprep.steps import STEPS
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from tests.dataprep.stages.fake_steps import FAKE, SEEN
+from tests.e2e.corpora import digests
 
 TEXTS = [
     "short",
@@ -206,6 +209,41 @@ def test_a_field_may_be_called_as_a_column_of_ours(tmp_path: Path) -> None:
         (found,) = explain_document(recipe_of(recipe_data(tmp_path, steps, source)), name)["documents"]
         assert found["signals"] == {"where": {"measured": value}, "label": None}
         assert [check["dropped"] for check in found["checks"]] == [True]
+
+
+@pytest.mark.slow
+def test_a_run_that_ends_before_any_of_its_commits_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also between two column sets of one split, when those above a step are there and its own are not."""
+    write(tmp_path)
+    steps = [{"length": {"min_length": 3}}, {"slow_uncomment": {}}, {"shout": {}}, {"slow_length": {}}]
+    commit, left = Cache.commit, 10**6
+
+    def counted(*args: Any, **options: Any) -> Any:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        return commit(*args, **options)
+
+    monkeypatch.setattr(Cache, "commit", counted)
+    go(tmp_path, steps)
+    expected = digests(tmp_path / "out")
+    commits = 10**6 - left
+    assert commits == 10
+    for number in range(commits):
+        shutil.rmtree(tmp_path / "out")
+        shutil.rmtree(tmp_path / "out.work")
+        left = number
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path, steps)
+        left = 10**6
+        SEEN.clear()
+        go(tmp_path, steps)
+        assert digests(tmp_path / "out") == expected
+        assert 10**6 - left == commits - number
+        assert bool(seen("uncomment")) == (number < 3)
 
 
 def test_everything_is_dropped_by_a_gate(tmp_path: Path) -> None:
