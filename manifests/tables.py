@@ -105,7 +105,8 @@ def read_table(
             there = [name for name in names if name not in absent]
             wanted = pa.schema([field for field in schema if field.name not in absent])
             problem = _schema_problem(file.schema_arrow, wanted, there)
-            table = None if problem else file.read(columns=there)
+            # In this thread: pyarrow's own may still run when a short command ends, which then aborts.
+            table = None if problem else file.read(columns=there, use_threads=False)
     except FileNotFoundError:
         raise TableError("the file is missing", where=str(path)) from None
     except (pa.ArrowException, OSError) as error:
@@ -131,7 +132,7 @@ def first_key(path: StrPath) -> tuple[str, int]:
             num_rows: int = file.metadata.num_rows
             if num_rows == 0:
                 return "", 0
-            key: bytes = file.read_row_group(0, columns=["key"]).column("key")[0].as_py()
+            key: bytes = file.read_row_group(0, columns=["key"], use_threads=False).column("key")[0].as_py()
             return key.hex(), num_rows
     except FileNotFoundError:
         raise TableError("the file is missing", where=str(path)) from None
