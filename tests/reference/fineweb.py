@@ -11,7 +11,8 @@ def counts(
     """The signals of one text by name, in the order of `COUNTS`."""
     full = [line for line in text.split("\n") if line.strip()]
     lines = text.split("\n") if blank_lines else full
-    repeated = [line for index, line in enumerate(full) if line in full[:index]]
+    seen: set[str] = set()
+    repeated = [line for line in full if line in seen or seen.add(line)]  # type: ignore[func-returns-value]
     return {
         "lines": len(lines),
         "ended_lines": sum(line.endswith(tuple(stop_characters)) for line in lines),
