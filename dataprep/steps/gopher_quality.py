@@ -21,7 +21,7 @@ is here what it does. Repetition is another step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -102,66 +102,45 @@ def checks(signals: Signals, params: GopherQualityParams) -> Sequence[Check]:
 
 def _checks(signals: Signals, params: GopherQualityParams) -> Sequence[Check]:
     """datatrove's ten reasons in its order."""
-    words, lines = signals["words"], signals["lines"]
-    non_symbol = signals["non_symbol_words"]
+    words, non_symbol = signals["words"], signals["non_symbol_words"]
     mean_length = ratio(signals["non_symbol_characters"], non_symbol)
     max_symbols = params.max_symbol_word_ratio or None
     return (
-        below("gopher_short_doc", non_symbol, params.min_words),
-        above("gopher_long_doc", non_symbol, params.max_words or None),
-        below("gopher_below_avg_threshold", mean_length, params.min_mean_word_length),
-        above("gopher_above_avg_threshold", mean_length, params.max_mean_word_length or None),
+        *_checks_of_size(non_symbol, mean_length, params),
         above("gopher_too_many_hashes", ratio(signals["hashes"], words), max_symbols),
         above("gopher_too_many_ellipsis", ratio(signals["ellipses"], words), max_symbols),
-        above(
-            "gopher_too_many_bullets",
-            ratio(signals["bullet_lines"], lines),
-            params.max_bullet_lines_ratio or None,
-        ),
-        above(
-            "gopher_too_many_end_ellipsis",
-            ratio(signals["ellipsis_lines"], lines),
-            params.max_ellipsis_lines_ratio or None,
-        ),
-        below(
-            "gopher_below_alpha_threshold",
-            ratio(signals["alphabetic_words"], words),
-            params.min_alphabetic_words_ratio,
-        ),
-        below("gopher_enough_stop_words", signals["stop_words"], params.min_stop_words),
+        *_checks_of_shares(signals, words, params),
     )
 
 
 def _checks_of_dolma(signals: Signals, params: GopherQualityParams) -> Sequence[Check]:
     """datatrove's names for what Dolma's tagger counts. A share of no words is 0, as there."""
-    words = signals["words"]
-    lines, some_words = signals["lines"], np.maximum(words, 1)
-    median = signals["twice_median_length"] / 2
+    some_words = np.maximum(signals["words"], 1)
+    symbols = ratio(signals["symbol_words"], some_words)
+    return (
+        *_checks_of_size(signals["words"], signals["twice_median_length"] / 2, params),
+        above("gopher_too_many_symbols", symbols, params.max_symbol_word_ratio or None),
+        *_checks_of_shares(signals, some_words, params),
+    )
+
+
+def _checks_of_size(words: Any, length: Any, params: GopherQualityParams) -> Sequence[Check]:
     return (
         below("gopher_short_doc", words, params.min_words),
         above("gopher_long_doc", words, params.max_words or None),
-        below("gopher_below_avg_threshold", median, params.min_mean_word_length),
-        above("gopher_above_avg_threshold", median, params.max_mean_word_length or None),
-        above(
-            "gopher_too_many_symbols",
-            ratio(signals["symbol_words"], some_words),
-            params.max_symbol_word_ratio or None,
-        ),
-        above(
-            "gopher_too_many_bullets",
-            ratio(signals["bullet_lines"], lines),
-            params.max_bullet_lines_ratio or None,
-        ),
-        above(
-            "gopher_too_many_end_ellipsis",
-            ratio(signals["ellipsis_lines"], lines),
-            params.max_ellipsis_lines_ratio or None,
-        ),
-        below(
-            "gopher_below_alpha_threshold",
-            ratio(signals["alphabetic_words"], some_words),
-            params.min_alphabetic_words_ratio,
-        ),
+        below("gopher_below_avg_threshold", length, params.min_mean_word_length),
+        above("gopher_above_avg_threshold", length, params.max_mean_word_length or None),
+    )
+
+
+def _checks_of_shares(signals: Signals, words: Any, params: GopherQualityParams) -> Sequence[Check]:
+    bullets = ratio(signals["bullet_lines"], signals["lines"])
+    ellipses = ratio(signals["ellipsis_lines"], signals["lines"])
+    alphabetic = ratio(signals["alphabetic_words"], words)
+    return (
+        above("gopher_too_many_bullets", bullets, params.max_bullet_lines_ratio or None),
+        above("gopher_too_many_end_ellipsis", ellipses, params.max_ellipsis_lines_ratio or None),
+        below("gopher_below_alpha_threshold", alphabetic, params.min_alphabetic_words_ratio),
         below("gopher_enough_stop_words", signals["stop_words"], params.min_stop_words),
     )
 
