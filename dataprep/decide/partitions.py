@@ -58,14 +58,23 @@ def num_partitions(num_documents: int, bands: int, memory_bytes: int) -> int:
 
 
 def band_records(
-    signatures: npt.NDArray[np.uint32], ranks: Int64s, group: Keys | None, bands: int, rows: int
+    signatures: npt.NDArray[np.uint32],
+    ranks: Int64s,
+    group: Keys | None,
+    bands: int,
+    rows: int,
+    sole: Keys | None = None,
 ) -> Records:
     """Records of documents that have words: the signature of one without, that of an empty set, has none.
 
     signatures  uint32[n, at least bands * rows]
     ranks       int64[n], 0 the best, each once among all documents
     group       uint64[n]: documents of different groups are never near-duplicates
+    sole        uint64[n]: the hash of a document's only shingle, else 0 (`kernels.minhash.signatures`): the
+                signatures of such documents may be equal by chance, so they are groups of their own
     """
+    if sole is not None:
+        group = sole if group is None else group ^ sole
     worded = signatures[:, 0] != EMPTY_SET
     if not worded.all():
         worded |= (signatures != EMPTY_SET).any(axis=1)

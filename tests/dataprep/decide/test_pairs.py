@@ -99,6 +99,19 @@ def test_documents_without_words_have_no_records() -> None:
     assert len(band_records(signatures[:0], np.arange(0), None, *SHAPE)) == 0
 
 
+def test_texts_of_one_shingle_are_what_their_hash_says(tmp_path: Path) -> None:
+    """Equal signatures are chance (of 32 bits) unless the 64 bits of the hash are equal too."""
+    signatures = np.ones((5, VALUES), dtype=np.uint32)
+    sole = np.array([0, 7, 8, 7, 0], dtype=np.uint64)
+    path = write_partitions(band_records(signatures, np.arange(5), None, *SHAPE, sole), 1, tmp_path)
+    edges, _, _ = pairs_of_partition([path], 0, 64, lookup_of(signatures, np.arange(5), tmp_path), 750_000)
+    assert edges.tolist() == [[0, 4, 10**6], [1, 3, 10**6]]
+    apart = np.array([1, 1, 1, 2, 1], dtype=np.uint64)
+    path = write_partitions(band_records(signatures, np.arange(5), apart, *SHAPE, sole), 1, tmp_path)
+    edges, _, _ = pairs_of_partition([path], 0, 64, lookup_of(signatures, np.arange(5), tmp_path), 750_000)
+    assert edges.tolist() == [[0, 4, 10**6]]
+
+
 def test_groups_are_kept_apart(tmp_path: Path) -> None:
     signatures = np.ones((4, VALUES), dtype=np.uint32)
     groups = np.array([5, 6, 5, 6], dtype=np.uint64)
