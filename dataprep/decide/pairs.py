@@ -2,8 +2,9 @@
 
 Reads the partition's slice of every file (`partitions.py`), leaves out keys that come once, and compares the
 documents of each bucket with its leaders (`bands.py`) by the low bytes of their signatures, a chunk at a
-time. A pair whose documents meet in bands of several partitions is found in each; `independent.py`
-takes it any number of times.
+time. A pair is written once for each band in which its documents meet, whatever the partition, but in large
+buckets only in the first such band: a template with a million copies has 64 pairs a document and not 64 in
+each band. `independent.py` takes a pair any number of times.
 
 Signatures are looked up by rank, ascending, in a file of one byte a value: 112 bytes a document, which says
 as much as all four bytes of each value (the standard deviation of the estimate at similarity 0.75 is 0.0410
@@ -79,7 +80,9 @@ def compared_chunks(
 ) -> Iterator[Compared]:
     """The same, about `chunk` records or similar pairs at a time, in no order; a pair comes once for each
     band in which its documents meet."""
-    buckets, limited = _buckets(read_partition(files, partition), limit)
+    records, depth = read_partition(files, partition)
+    buckets, limited = _buckets(records, limit)
+    del records
     counts = np.diff(np.flatnonzero(np.diff(buckets.ends, prepend=-1, append=-1)))  # leaders of each bucket
     out = np.empty((max(chunk, int(counts.max(initial=0))), 3), dtype=np.int64)
     for start in range(0, buckets.keys.size, chunk):
@@ -95,7 +98,7 @@ def compared_chunks(
         least = int(np.searchsorted(estimates, threshold_ppm - max(margin_ppm - 1, 0)))
         at = start
         while at < stop:
-            size, at = similar_pairs(buckets, low, first, start, stop, at, least, out)
+            size, at = similar_pairs(buckets, low, depth, limit, first, start, stop, at, least, out)
             rows = out[:size].copy()
             similarity = estimates[rows[:, 2]]
             rows[:, 2] = similarity

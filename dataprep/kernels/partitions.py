@@ -16,6 +16,10 @@ Int64s = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
 HALF = np.uint64(32)
+BAND_BITS = 8
+BAND = np.uint64((1 << BAND_BITS) - 1)
+"""Bits of a key that name its band; all of them set in the key of a whole signature."""
+
 SLOTS_OF_A_KEY = 8
 DIGIT_BITS = 11
 
@@ -73,13 +77,13 @@ def _scatter(keys, ranks, whole, num_partitions, offsets, records):  # type: ign
 @njit(cache=True, nogil=True)
 def _repeated(keys, mask, once, again, repeated):  # type: ignore[no-untyped-def]
     for index in range(keys.size):
-        word = np.int64((keys[index] & mask) >> np.uint64(6))
-        bit = np.uint64(1) << (keys[index] & np.uint64(63))
+        slot = keys[index] >> np.uint64(BAND_BITS) & mask
+        word, bit = np.int64(slot >> np.uint64(6)), np.uint64(1) << (slot & np.uint64(63))
         again[word] |= once[word] & bit
         once[word] |= bit
     for index in range(keys.size):
-        word = np.int64((keys[index] & mask) >> np.uint64(6))
-        repeated[index] = again[word] >> (keys[index] & np.uint64(63)) & np.uint64(1) != 0
+        slot = keys[index] >> np.uint64(BAND_BITS) & mask
+        repeated[index] = again[slot >> np.uint64(6)] >> (slot & np.uint64(63)) & np.uint64(1) != 0
 
 
 @njit(cache=True, nogil=True)

@@ -14,9 +14,9 @@ from dataprep.kernels.minhash import estimate_ppm, low_bytes
 from manifests.errors import UserError
 from tests.reference import partitions as slow
 
-VALUES, SHAPE = 6, (3, 2)
+VALUES, SHAPE = 9, (3, 3)
 EMPTY = 2**32 - 1
-signature = st.lists(st.integers(0, 2), min_size=VALUES, max_size=VALUES)
+signature = st.lists(st.sampled_from([5, 5, 5, 5, 6, 7]), min_size=VALUES, max_size=VALUES)
 
 
 def files_of(
@@ -82,10 +82,11 @@ def test_records_are_those_of_the_slow_twin(drawn: list[list[int]], partitions: 
     signatures = np.array(drawn, dtype=np.uint32).reshape(-1, VALUES)
     ranks = np.arange(len(drawn))[::-1].copy()
     records = band_records(signatures, ranks, None, *SHAPE)
+    assert records.keys.tolist() == [slow.band_keys(row, SHAPE) for row in drawn]
     with TemporaryDirectory() as name:
         path = write_partitions(records, partitions, Path(name))
-        found = [read_partition([path], partition).tolist() for partition in range(partitions)]
-        twice = [len(read_partition([path, path], partition)) for partition in range(partitions)]
+        found = [read_partition([path], partition)[0].tolist() for partition in range(partitions)]
+        twice = [len(read_partition([path, path], partition)[0]) for partition in range(partitions)]
     wanted = slow.scattered(records.keys.tolist(), ranks.tolist(), partitions)
     assert [list(map(tuple, part)) for part in found] == wanted
     assert twice == [2 * len(part) for part in wanted]
@@ -129,6 +130,11 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(UserError, match="does not hold the 16 records"):
         read_partition([path], 0)
+
+
+def test_too_many_bands_are_refused() -> None:
+    with pytest.raises(ValueError, match="255 bands: a key has room for 254"):
+        band_records(np.ones((1, 255), dtype=np.uint32), np.arange(1), None, 255, 1)
 
 
 def test_count_of_partitions() -> None:

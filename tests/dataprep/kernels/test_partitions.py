@@ -43,10 +43,10 @@ def test_records_are_scattered_as_by_the_slow_twin(rows: list[list[int]], partit
     assert [list(map(tuple, part)) for part in found] == slow.scattered(rows, ranks.tolist(), partitions)
 
 
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=30))
+@given(st.lists(st.tuples(st.sampled_from([0, 1, 255, 256, 511]), st.integers(0, 2)), max_size=20))
 def test_comparable_records(rows: list[tuple[int, int]]) -> None:
     rows.sort()
     table = np.array(rows, dtype=np.uint64).reshape(-1, 2)
     buckets = {key: [mine for each, mine in rows if each == key] for key, _ in rows}
-    wanted = [len(buckets[key]) > 1 and (len(set(buckets[key])) > 1 or key == mine) for key, mine in rows]
+    wanted = [len(buckets[key]) > 1 and (len(set(buckets[key])) > 1 or key % 256 == 255) for key, _ in rows]
     assert comparable(table[:, 0], table[:, 1]).tolist() == wanted
