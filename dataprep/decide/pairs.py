@@ -2,11 +2,11 @@
 
 Reads the partition's slice of every file (`partitions.py`), leaves out keys that come once, and compares the
 documents of each bucket with its leaders (`bands.py`) by the low bytes of their signatures, a chunk at a
-time. A pair is written once for each band in which its documents meet, whatever the partition, but in large
-buckets only in the first such band: a template with a million copies has 64 pairs a document and not 64 in
-each band. `independent.py` takes a pair any number of times.
+time. A pair is written once for each of the first three bands in which its documents meet, whatever the
+partition; in large buckets only in the first, so that a template with a million copies has 64 pairs a
+document and not 64 in each band. `independent.py` takes a pair any number of times.
 
-Signatures are looked up by rank, ascending, in a file of one byte a value: 112 bytes a document, which says
+Signatures are looked up by rank in a file of one byte a value: 112 bytes a document, which says
 as much as all four bytes of each value (the standard deviation of the estimate at similarity 0.75 is 0.0410
 and not 0.0409), at a fourth of the reads. Memory: `HELD_BYTES` a record and about 200 MB for a chunk, however
 large the file of signatures is. Slow twin: `tests/reference/near_duplicates.py`.
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dataprep.decide.partitions import read_partition
-from dataprep.decide.verify import MARGIN_PPM, unsettled
+from dataprep.decide.verify import MARGIN_PPM
 from dataprep.kernels.buckets import ordered_buckets
 from dataprep.kernels.comparisons import Buckets, comparable, similar_pairs
 from dataprep.kernels.minhash import estimates_of_equal
@@ -34,7 +34,7 @@ Int64s = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 LowBytes = npt.NDArray[np.uint8]
 Lookup = Callable[[Int64s], LowBytes]
-"""Low bytes uint8[k, permutations] of the documents with these ranks, ascending, maybe repeated."""
+"""Low bytes uint8[k, permutations] of the documents with these ranks, in any order."""
 
 CHUNK = 1 << 19
 STRETCH = 4096
@@ -84,26 +84,21 @@ def compared_chunks(
     buckets, limited = _buckets(records, limit)
     del records
     counts = np.diff(np.flatnonzero(np.diff(buckets.ends, prepend=-1, append=-1)))  # leaders of each bucket
-    out = np.empty((max(chunk, int(counts.max(initial=0))), 3), dtype=np.int64)
+    edges = np.empty((max(chunk, int(counts.max(initial=0))), 3), dtype=np.int64)
+    borderline = np.empty_like(edges)
+    bounds = threshold_ppm - max(margin_ppm - 1, 0), threshold_ppm + margin_ppm
     for start in range(0, buckets.keys.size, chunk):
         stop = min(start + chunk, buckets.keys.size)
         first = int(np.searchsorted(buckets.ends, start, side="right"))
         before = buckets.leaders[first : np.searchsorted(buckets.leaders, start)]
-        ranks = np.concatenate([buckets.documents[start:stop], buckets.documents[before]])
-        order = order_of(ranks.view(np.uint64))
-        found = signature_lookup(ranks[order])
-        low = np.empty_like(found)
-        low[order] = found
-        estimates = estimates_of_equal(low.shape[1])
-        least = int(np.searchsorted(estimates, threshold_ppm - max(margin_ppm - 1, 0)))
-        at = start
+        low = signature_lookup(np.concatenate([buckets.documents[start:stop], buckets.documents[before]]))
+        estimates = estimates_of_equal(low.shape[1]).astype(np.int64)
+        span, at = (first, start, stop), start
         while at < stop:
-            size, at = similar_pairs(buckets, low, depth, limit, first, start, stop, at, least, out)
-            rows = out[:size].copy()
-            similarity = estimates[rows[:, 2]]
-            rows[:, 2] = similarity
-            near = unsettled(similarity, threshold_ppm, margin_ppm)
-            yield Compared(rows[~near], rows[near], limited)
+            size, near, at = similar_pairs(
+                buckets, low, depth, limit, span, at, estimates, bounds, edges, borderline
+            )
+            yield Compared(edges[:size].copy(), borderline[:near].copy(), limited)
             limited = 0
 
 
@@ -124,8 +119,10 @@ class SignatureFile:
 
     def __call__(self, ranks: Int64s) -> LowBytes:
         found = np.empty((ranks.size, self._rows.shape[1]), dtype=np.uint8)
+        order = order_of(ranks.view(np.uint64))
         for start in range(0, ranks.size, STRETCH):
-            found[start : start + STRETCH] = self._rows[ranks[start : start + STRETCH]]
+            places = order[start : start + STRETCH]
+            found[places] = self._rows[ranks[places]]
             if self._map is not None:
                 self._map.madvise(mmap.MADV_DONTNEED)
         return found

@@ -14,12 +14,14 @@ from numba import njit
 
 from dataprep.kernels.minhash import equal_bytes
 from dataprep.kernels.partitions import BAND
-from dataprep.kernels.utf8 import pointer, read_only
+from dataprep.kernels.utf8 import load64, pointer, read_only
 
 Int64s = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
-LEAST_DEPTH = 3
+WHOLE = int(BAND)
+OFTEN = 3
+LEAST_DEPTH = 4
 """In shallower bands low bytes agree by chance too often to say that the values did."""
 
 
@@ -54,28 +56,31 @@ def similar_pairs(
     low: npt.NDArray[np.uint8],
     depth: int,
     limit: int,
-    first: int,
-    start: int,
-    stop: int,
+    span: tuple[int, int, int],
     at: int,
-    least: int,
-    out: Int64s,
-) -> tuple[int, int]:
+    estimates: npt.NDArray[np.int64],
+    bounds: tuple[int, int],
+    edges: Int64s,
+    borderline: Int64s,
+) -> tuple[int, int, int]:
     """Compare records with the leaders of their buckets that are better, and write down those alike.
 
-    In buckets of more than `limit` documents a pair is left out that agrees in an earlier band too: it was
-    compared there. (If the better one is no leader there, they are found in a small bucket, or not at all.)
+    A pair is written in the first `OFTEN` bands in which its signatures agree, in buckets of more than
+    `limit` documents only in the first. (It was compared in the bands before, if its better document leads
+    there; so one that is alike is lost only if its first buckets are all so large that it does not.)
 
-    low    uint8[stop - start + l, permutations]: of the records from `start` to `stop`, then of the leaders
-           from `first` on that come before `start`
-    depth  values of a band
-    limit  that of `ordered_buckets`
-    first  the first leader whose bucket ends after `start`
-    at     the record to begin with
-    least  equal bytes of a pair that is written
-    out    int64[k, 3], filled with (better, worse, equal bytes); k at least the leaders of a bucket
+    low         uint8[stop - start + l, permutations]: of the records from `start` to `stop`, then of the
+                leaders from `first` on that come before `start`
+    depth       values of a band
+    limit       that of `ordered_buckets`
+    span        (first, start, stop): `first` is the first leader whose bucket ends after `start`
+    at          the record to begin with
+    estimates   int64[permutations + 1]: in millionths, for each count of equal bytes
+    bounds      (least, sure): estimates from `least` on are borderline, from `sure` on edges
+    edges       int64[k, 3], filled with (better, worse, estimate); k at least the leaders of a bucket
+    borderline  int64[k, 3]
 
-    Returns (rows written, the record to go on with, `stop` at the end).
+    Returns (edges written, borderline pairs written, the record to go on with, `stop` at the end).
     """
     return _similar_pairs(
         read_only(buckets.keys),
@@ -85,13 +90,13 @@ def similar_pairs(
         read_only(buckets.ends),
         read_only(low),
         depth,
-        limit if depth >= LEAST_DEPTH else np.iinfo(np.int64).max,
-        first,
-        start,
-        stop,
+        limit,
+        *span,
         at,
-        least,
-        out,
+        read_only(estimates),
+        *bounds,
+        edges,
+        borderline,
     )
 
 
@@ -107,41 +112,69 @@ def _comparable(keys, whole, out):  # type: ignore[no-untyped-def]
         start = stop
 
 
-@njit(cache=True, nogil=True)
-def _agrees_before(rows, a, b, depth, band):  # type: ignore[no-untyped-def]
-    """Whether the rows at a and b agree in a band before this one."""
+@njit(cache=True, nogil=True, forceinline=True)
+def _bands_before(rows, a, b, depth, band):  # type: ignore[no-untyped-def]
+    """Bands before this one in which the rows at a and b agree; reads no further than this band, since the
+    depth is four or more."""
+    count = 0
     for start in range(0, band * depth, depth):
-        place = 0
-        while place < depth and rows[a + start + place] == rows[b + start + place]:
-            place += 1
-        if place == depth:
-            return True
-    return False
+        different = np.uint64(0)
+        for place in range(start, start + depth, 8):
+            beyond = np.uint64(8 * max(0, place + 8 - start - depth))
+            different |= (load64(rows, a + place) ^ load64(rows, b + place)) << beyond
+        count += different == 0
+    return count
 
 
 @njit(cache=True, nogil=True)
 def _similar_pairs(  # type: ignore[no-untyped-def]
-    keys, documents, whole, leaders, ends, low, depth, limit, first, start, stop, at, least, out
+    keys,
+    documents,
+    whole,
+    leaders,
+    ends,
+    low,
+    depth,
+    limit,
+    first,
+    start,
+    stop,
+    at,
+    estimates,
+    least,
+    sure,
+    edges,
+    borderline,
 ):
-    rows, width, lead, size = pointer(low), low.shape[1], first, 0
+    rows, width, lead, size, near = pointer(low), low.shape[1], first, 0, 0
     for place in range(at, stop):
         while lead < leaders.size and ends[lead] <= place:
             lead += 1
-        before, each, mine = size, lead, (place - start) * width
-        band, large = keys[place] & BAND, lead < leaders.size and ends[lead] - leaders[lead] > limit
+        each, mine, band = lead, (place - start) * width, np.int64(keys[place] & BAND)
+        before = size, near
+        often = 1 if lead < leaders.size and ends[lead] - leaders[lead] > limit else OFTEN
         while each < leaders.size and leaders[each] < place:
             better = leaders[each]
             each += 1
-            if band != BAND and whole[better] == whole[place]:
+            if band != WHOLE and whole[better] == whole[place]:
                 continue
             theirs = (better - start if better >= start else stop - start + each - 1 - first) * width
-            equal = equal_bytes(rows, theirs, mine, width)
-            if equal < least or (
-                large and band != BAND and _agrees_before(rows, theirs, mine, depth, np.int64(band))
+            estimate = estimates[equal_bytes(rows, theirs, mine, width)]
+            if estimate < least:
+                continue
+            if (
+                WHOLE > band >= often
+                and depth >= LEAST_DEPTH
+                and _bands_before(rows, theirs, mine, depth, band) >= often
             ):
                 continue
-            if size == out.shape[0]:
-                return before, place
-            out[size, 0], out[size, 1], out[size, 2] = documents[better], documents[place], equal
-            size += 1
-    return size, stop
+            if size == edges.shape[0] or near == borderline.shape[0]:
+                return before[0], before[1], place
+            if estimate >= sure:
+                edges[size, 0], edges[size, 1], edges[size, 2] = documents[better], documents[place], estimate
+                size += 1
+            else:
+                borderline[near, 0], borderline[near, 1] = documents[better], documents[place]
+                borderline[near, 2] = estimate
+                near += 1
+    return size, near, stop

@@ -40,8 +40,9 @@ def band_keys(row: Sequence[int], shape: tuple[int, int], group: int = 0) -> lis
 def candidates(
     signatures: Sequence[Sequence[int]], ranks: Sequence[int], shape: tuple[int, int], limit: int
 ) -> set[slow.Pair]:
-    """All pairs (better, worse) of documents that meet in a band, by the definition: no partitions. In a
-    bucket of more than `limit` only those that meet in no band before."""
+    """All pairs (better, worse) of documents that meet in a band, by the definition: no partitions. Those
+    that meet in three bands before have been seen, in a bucket of more than `limit` those that meet in one.
+    """
     bands, depth = shape
     found: set[slow.Pair] = set()
     row_of = dict(zip(ranks, signatures, strict=True))
@@ -54,7 +55,8 @@ def candidates(
         keys = {rank: hash(part(rank, band)) for rank in row_of}
         sizes = Counter(keys.values())
         for a, b in slow.candidates([(keys[rank], rank, wholes[rank]) for rank in row_of], limit)[0]:
-            before = any(part(a, each) == part(b, each) for each in range(band))
-            if wholes[a] != wholes[b] and not (before and depth > 2 and sizes[keys[a]] > limit):
+            before = sum(part(a, each) == part(b, each) for each in range(band))
+            seen = depth > 3 and before >= (1 if sizes[keys[a]] > limit else 3)
+            if wholes[a] != wholes[b] and not seen:
                 found.add((a, b))
     return found | set(slow.candidates([(whole, rank, whole) for rank, whole in wholes.items()], limit)[0])
