@@ -2,10 +2,10 @@
 right the choice of near-duplicates is (`near_quality.py`), and what it costs (`planted.py`).
 
 Signatures are all made from the same texts: the n-grams of 5 words, 112 permutations. datasketch and rensa
-get the n-grams from two lines of Python, as their users write them (`vs_*`), and once more ready-made, so that
-only their own work counts (`vs_*_shingled`: ours still starts from the text). datasketch hashes by the
-function that makes its signatures equal to ours, which is faster than its own; rensa makes a matrix of all texts at
-once.
+get the n-grams from two lines of Python, as their users write them (`vs_*`), and once more ready-made, so
+that only their own work counts (`vs_*_shingled`: ours still starts from the text). datasketch hashes by the
+function that makes its signatures equal to ours, which is faster than its own; rensa makes a matrix of all
+texts at once.
 """
 
 from __future__ import annotations

@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from dataprep.decide.bands import BUCKET_LIMIT, best_bands
 from dataprep.decide.independent import Removed, independent
-from dataprep.decide.pairs import NO_ROWS, buckets_of, compared, distinct
+from dataprep.decide.pairs import NO_ROWS, compared, distinct
 from dataprep.decide.partitions import band_records
+from dataprep.decide.pieces import piece_of
 from dataprep.decide.verify import MARGIN_PPM, edges_of
 from dataprep.kernels.minhash import low_bytes, signatures
 from dataprep.kernels.partitions import scattered
@@ -108,11 +109,11 @@ def removed_of(
     low = np.empty(found.shape, dtype=np.uint8)
     low[ranks] = low_bytes(found)
     table, _ = scattered(records.keys, records.ranks, records.keys[:, -1].copy(), 1)
-    buckets, limited = buckets_of(table, limit)
+    piece = piece_of(table, limit)
     margin = margin_ppm if similarity else 0
-    chunks = list(compared(buckets, limited, records.depth, limit, low.__getitem__, threshold_ppm, margin))
+    chunks = list(compared(piece, records.depth, low.__getitem__, threshold_ppm, margin))
     edges = distinct(np.concatenate([NO_ROWS, *(chunk.edges for chunk in chunks)]))
     near = distinct(np.concatenate([NO_ROWS, *(chunk.borderline for chunk in chunks)]))[:, :2]
     if similarity and len(near):
         edges = np.concatenate([edges, edges_of(near, similarity(near), threshold_ppm)])
-    return independent(edges), limited
+    return independent(edges), piece.limited
