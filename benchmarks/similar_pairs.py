@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import zstandard
 from numba import njit
 
-from dataprep.kernels.partitions import order_of
+from dataprep.kernels.radix import order_of
 from dataprep.kernels.shingles import Shingling, jaccard_ppm, shingle_hashes
 from dataprep.kernels.texts import Texts
 

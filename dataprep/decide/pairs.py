@@ -28,7 +28,7 @@ from dataprep.decide.pieces import MOST_RECORDS, Piece, pieces
 from dataprep.decide.verify import MARGIN_PPM
 from dataprep.kernels.comparisons import similar_pairs
 from dataprep.kernels.minhash import estimates_of_equal
-from dataprep.kernels.partitions import order_of
+from dataprep.kernels.radix import order_of
 from manifests.errors import UserError
 
 Int64s = npt.NDArray[np.int64]

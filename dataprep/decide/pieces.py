@@ -19,7 +19,8 @@ import numpy.typing as npt
 from dataprep.decide.partitions import count_records, read_partition, read_slices
 from dataprep.kernels.buckets import ordered_buckets
 from dataprep.kernels.comparisons import Buckets, comparable
-from dataprep.kernels.partitions import BAND, BAND_BITS, maybe_repeated, order_of
+from dataprep.kernels.partitions import BAND, BAND_BITS, maybe_repeated
+from dataprep.kernels.radix import order_of
 
 Keys = npt.NDArray[np.uint64]
 
