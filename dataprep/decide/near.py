@@ -20,7 +20,7 @@ from dataprep.decide.independent import Removed, independent
 from dataprep.decide.pairs import NO_ROWS, compared, distinct
 from dataprep.decide.partitions import band_records
 from dataprep.decide.pieces import piece_of
-from dataprep.decide.verify import MARGIN_PPM, edges_of
+from dataprep.decide.verify import MARGIN_PPM, edges_of, least_estimate
 from dataprep.kernels.minhash import low_bytes, signatures
 from dataprep.kernels.partitions import scattered
 from dataprep.kernels.shingles import Shingling, jaccard_ppm, shingle_hashes
@@ -103,15 +103,15 @@ def removed_of(
     """(documents that go, by rank; limited buckets), from signatures; see `partitions.band_records`.
 
     ranks       int64[n]: 0 to n - 1, each once
-    similarity  settles what the estimate does not; None believes every estimate
+    similarity  settles what the estimate does not; None trusts the estimate (`verify.least_estimate`)
     """
     records = band_records(found, ranks, group, *bands, sole)
     low = np.empty(found.shape, dtype=np.uint8)
     low[ranks] = low_bytes(found)
     table, _ = scattered(records.keys, records.ranks, records.keys[:, -1].copy(), 1)
     piece = piece_of(table, limit)
-    margin = margin_ppm if similarity else 0
-    chunks = list(compared(piece, records.depth, low.__getitem__, threshold_ppm, margin))
+    least, margin = (threshold_ppm, margin_ppm) if similarity else (least_estimate(threshold_ppm), 0)
+    chunks = list(compared(piece, records.depth, low.__getitem__, least, margin))
     edges = distinct(np.concatenate([NO_ROWS, *(chunk.edges for chunk in chunks)]))
     near = distinct(np.concatenate([NO_ROWS, *(chunk.borderline for chunk in chunks)]))[:, :2]
     if similarity and len(near):

@@ -12,6 +12,7 @@ from dataprep.decide.bands import BUCKET_LIMIT, best_bands
 from dataprep.decide.independent import Removed, RowFile, independent_in_ranges
 from dataprep.decide.pairs import SignatureFile, compared_chunks
 from dataprep.decide.partitions import band_records, write_partitions
+from dataprep.decide.verify import least_estimate
 from dataprep.kernels.minhash import low_bytes, signatures
 from dataprep.kernels.shingles import Shingling
 from dataprep.kernels.texts import Texts
@@ -37,9 +38,10 @@ def removed_from_files(
     edges = []
     for partition in range(partitions):
         edges.append(folder / f"edges-{partition}")
+        least = least_estimate(threshold_ppm)
         lookup = SignatureFile(folder / "low", PERMUTATIONS)
         with edges[-1].open("wb") as file:
-            for chunk in compared_chunks(files, partition, BUCKET_LIMIT, lookup, threshold_ppm, 0):
+            for chunk in compared_chunks(files, partition, BUCKET_LIMIT, lookup, least, 0):
                 chunk.edges.tofile(file)
     (folder / "ranges").mkdir()
     parts = [RowFile(path) for path in edges]
