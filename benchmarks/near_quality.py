@@ -5,10 +5,11 @@ precision   of the removed documents those rightly so. Ours names the document t
 recall      of the pairs at the threshold + 0.1 or more those of which a member at least is removed
 recall_bin  the same of the pairs from the threshold + 0.1 up to + 0.15
 
-Similarity is that of sets of our `plain` 5-grams of words, which is what the others come nearest to:
-datatrove leaves numbers and accents as they are, but its words are spaCy's. It runs its three stages by their
-own classes, text-dedup its own command, rensa its own index. All have 14 bands of 8 values and 5-grams of
-words.
+Similarity is that of sets of our `plain` 5-grams of words. The others get the words already cut, in lower
+case and joined by spaces, so that all mean the same 5-grams (but for words that spaCy cuts further in
+datatrove, and for text without spaces): text-dedup, for one, counts the empty strings between two spaces as
+words. datatrove runs its three stages by their own classes, text-dedup its own command, rensa its own index,
+all with 14 bands of 8 values.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ def quality(data_pack: Path, quick: bool) -> dict[str, Any]:
     truth = truth_of(Texts.from_strings(few))
     peers: dict[str, Any] = {"documents": len(few), "similar_pairs": len(truth.pairs)}
     peers["ours"] = _ours(truth, "exact")
+    words = [" ".join(re.findall(r"\w+", text.lower())) for text in few]
     for name, (present, peer) in PEERS.items():
-        peers[name] = _theirs(truth, peer, few) if present() else "absent"
+        peers[name] = _theirs(truth, peer, words) if present() else "absent"
     return figures | {"beside_peers": peers} if figures else peers["ours"] | {"beside_peers": peers}
 
 
@@ -103,7 +105,9 @@ def by_datatrove(strings: list[str], folder: Path) -> Gone:
 
     logger.remove()
     config = MinhashConfig(
-        norm_config=TextNormConfig(norm_numbers=False, norm_unicode_diacritics=False),
+        norm_config=TextNormConfig(
+            norm_numbers=False, norm_unicode_diacritics=False, remove_punctuation=False
+        ),
         hash_config=HashConfig(hash_fc="sha1"),  # as FineWeb had it; the default fails with xxhash 4
     )
     signatures, buckets, clusters = (str(folder / name) for name in ("signatures", "buckets", "clusters"))
@@ -132,7 +136,7 @@ def by_text_dedup(strings: list[str], folder: Path) -> Gone:
     kept = np.zeros(len(strings), dtype=bool)
     kept[load_from_disk(str(folder / "kept"))["row"]] = True
     # It leaves texts of less than five words out of its output; they are no duplicates of anything.
-    return ~kept & np.array([len(re.split(r"\W", text.lower())) >= 5 for text in strings])
+    return ~kept & np.array([len(text.split()) >= 5 for text in strings])
 
 
 def by_rensa(strings: list[str], folder: Path) -> Gone:
@@ -141,7 +145,7 @@ def by_rensa(strings: list[str], folder: Path) -> Gone:
     kept = RMinHashDeduplicator(THRESHOLD_PPM / 10**6, 112, True, 14, 1)
     gone = np.zeros(len(strings), dtype=bool)
     for row, text in enumerate(strings):
-        words = re.findall(r"\w+", text.lower())
+        words = text.split()
         sketch = RMinHash(112, 1)
         sketch.update([" ".join(words[at : at + 5]) for at in range(max(1, len(words) - 4))])
         gone[row] = not kept.add(str(row), sketch)
