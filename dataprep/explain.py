@@ -74,17 +74,17 @@ def _plans(recipe: Recipe) -> Plans:
     work = Path(recipe.work_folder)
     splits = list_splits(recipe, files, Fingerprints.load(work))
     plans = Plans(recipe, Cache(work), splits, read_record(work))
-    for stage in (measure.STAGE, decide.STAGE):
+    while decide.STAGE not in plans.entries:
         planned = plans.next()
-        assert planned is not None and planned.stage == stage
+        assert planned is not None
         if planned.to_run:
             reasons = "; ".join(list(planned.reasons())[:3])
             raise UserError(
-                f"the stage {stage} of this recipe is not up to date: {reasons}",
+                f"the stage {planned.stage} of this recipe is not up to date: {reasons}",
                 where=str(work),
                 hint="`dataprep run` it first; explain only reads what a run has measured",
             )
-        plans.done(stage, [each.entries[0] for each in planned.tasks])
+        plans.done(planned.stage, [each.entries[0] for each in planned.tasks])
     return plans
 
 

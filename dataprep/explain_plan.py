@@ -11,7 +11,7 @@ from dataprep.cache import Cache
 from dataprep.chain import labels
 from dataprep.fingerprints import Fingerprints
 from dataprep.narrate import printable
-from dataprep.plan import STAGES, Plans, list_splits, read_record
+from dataprep.plan import Plans, list_splits, read_record, stages_of
 from dataprep.preflight import preflight
 from dataprep.recipe import Recipe
 from dataprep.stages import measure
@@ -53,9 +53,9 @@ def plan_recipe(recipe: Recipe) -> dict[str, Any]:
         plans.done(stage_plan.stage, [each.entries[0] for each in stage_plan.tasks])
     known = {each["stage"] for each in stages}
     stages += [
-        {"stage": name, "tasks": None, "done": None, "reasons": {}, "labels": []}
-        for name in STAGES
-        if name not in known
+        {"stage": stage.name, "tasks": None, "done": None, "reasons": {}, "labels": []}
+        for stage in stages_of(recipe)
+        if stage.name not in known
     ]
     return {
         "inputs": _inputs(splits),
