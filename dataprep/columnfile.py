@@ -2,7 +2,8 @@
 
 Columns are numpy arrays of one value a document: integers, booleans, or uint64[n, 2] for 128-bit hashes,
 which are stored as 16 big-endian bytes so that byte order is numeric order; or [n, k] of another type for k
-values a document (signatures). String columns go in and come out as Arrow arrays. Reading maps the file; a slice reads only what it touches.
+values a document (signatures). String columns go in and come out as Arrow arrays. Reading maps the file; a
+slice reads only what it touches.
 """
 
 from __future__ import annotations

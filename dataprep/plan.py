@@ -139,7 +139,7 @@ class Plans:
     @property
     def planned(self) -> Planned:
         """What the stages of decisions are planned from."""
-        return Planned(self.recipe, self.groups, self.splits, self.entries)
+        return Planned(self.recipe, self.groups, self.splits, self.keys, self.entries)
 
     @property
     def groups(self) -> list[Group]:

@@ -21,7 +21,7 @@ from dataprep.cache import Cache, Entry, work_lock
 from dataprep.chain import BASE
 from dataprep.engines import ENGINES, Engine
 from dataprep.fingerprints import Fingerprints
-from dataprep.narrate import Narrator
+from dataprep.narrate import STAGE_WIDTH, Narrator
 from dataprep.place import Results, place
 from dataprep.plan import Plans, StagePlan, list_splits, read_record, record_of, stages_of
 from dataprep.preflight import preflight
@@ -213,12 +213,14 @@ def _forget_inputs(fingerprints: Fingerprints, task: Task) -> None:
 
 def _narrate(stage_plan: StagePlan, outcomes: Results, seconds: float, narrator: Narrator) -> None:
     total = len(stage_plan.tasks)
-    text = f"{stage_plan.stage:>10}  "
+    text = f"{stage_plan.stage:>{STAGE_WIDTH}}  "
     if not outcomes:
         narrator.line(f"{text}{total:,} of {total:,} kept")
         return
     kept = f", {total - len(outcomes):,} kept" if total > len(outcomes) else ""
-    narrator.line(f"{text}{len(outcomes):,} run{kept}, {seconds:.1f} s  ({WHAT_STAGES_DO[stage_plan.of.kind]})")
+    narrator.line(
+        f"{text}{len(outcomes):,} run{kept}, {seconds:.1f} s  ({WHAT_STAGES_DO[stage_plan.of.kind]})"
+    )
     told = {reason: count for reason, count in stage_plan.reasons().items() if reason != "new"}
     for reason, count in list(told.items())[:4]:
-        narrator.line(f"{'':>12}{count:,} x {reason}")
+        narrator.line(f"{'':>{STAGE_WIDTH + 2}}{count:,} x {reason}")

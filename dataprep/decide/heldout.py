@@ -66,9 +66,9 @@ class Forced:
 def held_out(
     mixed: Hashes, kept: npt.NDArray[np.bool_], share: float, forced: Sequence[Pair]
 ) -> npt.NDArray[np.bool_]:
-    """bool[n]: True for kept documents that are held out: those whose keyed hash is under the share, and those
-    with a forced one. The copies of such a document in other sources go with it, so that no held-out text is
-    trained on elsewhere.
+    """bool[n]: True for kept documents that are held out: those whose keyed hash is under the share, and
+    those with a forced one. The copies of such a document in other sources go with it, so that no held-out
+    text is trained on elsewhere.
     """
     if share <= 0:
         return np.zeros(len(kept), dtype=bool)

@@ -25,7 +25,9 @@ class Prefix:
     ) -> None:
         """mixed: uint64[n, 2], the keyed hash. rows: int64[n]. text_bytes: int64[n]."""
         near = mixed[:, 0] <= self._bound
-        part = np.column_stack([mixed[near], rows[near].astype(np.uint64), text_bytes[near].astype(np.uint64)])
+        part = np.column_stack(
+            [mixed[near], rows[near].astype(np.uint64), text_bytes[near].astype(np.uint64)]
+        )
         self._parts.append(part)
         self._bytes += int(text_bytes[near].sum())
         if self._bytes > 2 * self._limit:

@@ -1,7 +1,7 @@
 """The rank of each document: 0 is the best, and of two duplicates the better one stays.
 
-A total order: the recipe's keys, first key first, then the raw hash, then the row. Documents equal in all but
-the row are interchangeable, so what stays depends on no order of files. Slow twin: `tests/reference/ranks.py`.
+A total order: the recipe's keys, first key first, then the raw hash, then the row. Documents equal in all
+but the row are interchangeable, so what stays depends on no order of files. Slow twin: a sort of tuples.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def _sorted(records: Int64s) -> Int64s:
 
 
 def _order_bytes(records: Int64s) -> npt.NDArray[np.bytes_]:
-    """bytes[n]: all of a record but its row, so that the order of bytes is the order of documents. They end in
-    a byte that is never 0, since numpy takes zeros at the end for padding."""
+    """bytes[n]: all of a record but its row, so that the order of bytes is the order of documents. They end
+    in a byte that is never 0, since numpy takes zeros at the end for padding."""
     words = records[:, :-1].astype(np.uint64)
     words[:, :-2] ^= np.uint64(1 << 63)  # signed keys; the halves of the hash are not
     out = np.ones((len(records), 8 * words.shape[1] + 1), dtype=np.uint8)

@@ -16,7 +16,7 @@ from dataprep.chain import BASE
 from dataprep.decide.capped import cut_of
 from dataprep.recipe import Recipe
 from dataprep.stages.base import Task
-from dataprep.stages.groups import Columns, Group, base_keys, group_of
+from dataprep.stages.groups import Columns, Group, columns_digest, group_of
 
 STAGE = "cap"
 VERSION = 1
@@ -33,7 +33,7 @@ def tasks_of(recipe: Recipe, groups: Sequence[Group]) -> list[Task]:
         limit = recipe.sources[name].max_bytes
         components = {
             "version": VERSION,
-            "columns": [key for group in mine for key in base_keys(group)],
+            "columns": [columns_digest(group) for group in mine],
             "limit": limit,
         }
         payload = {"groups": [group.to_json() for group in mine], "limit": limit}
@@ -44,15 +44,15 @@ def tasks_of(recipe: Recipe, groups: Sequence[Group]) -> list[Task]:
 def _of_source(group: Group, source: str) -> Group:
     """The splits of one source only, with their `base` columns."""
     members = [index for index, split in enumerate(group.splits) if split["source"] == source]
-    splits = tuple(
-        {"source": source, "keys": {BASE: group.splits[index]["keys"][BASE]}} for index in members
-    )
+    splits = tuple({"source": source, "keys": {BASE: group.splits[index]["keys"][BASE]}} for index in members)
     return Group(group.number, group.first, group.start, tuple(group.counts[i] for i in members), splits)
 
 
 def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
     """`cut`: see `decide/capped.py`. There is no file."""
-    parts = [Columns(group_of(group), cache).all(BASE, "raw_hash", "text_bytes") for group in payload["groups"]]
+    parts = [
+        Columns(group_of(group), cache).all(BASE, "raw_hash", "text_bytes") for group in payload["groups"]
+    ]
     if not parts:
         return {"cut": None}
     raw_hash, text_bytes = (np.concatenate(columns) for columns in zip(*parts, strict=True))

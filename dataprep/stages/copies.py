@@ -18,16 +18,19 @@ from dataprep.decide.exact import copies
 from dataprep.decide.records import number_of_partitions, read_partition, write_records
 from dataprep.stages import rank
 from dataprep.stages.base import Task
-from dataprep.stages.groups import Group, group_of
+from dataprep.stages.groups import Group, columns_digest, group_of, narrowed
 from dataprep.stages.population import (
     EQUAL_PPM,
     Removals,
     payload_of,
     population,
     signal_of,
+    weights_of,
+    write_keepers,
     write_removed,
 )
 from dataprep.stages.within import grouped
+from manifests.fingerprint import digest_value
 
 HASHES, COPIES = "hashes", "copies"
 VERSION = 1
@@ -50,20 +53,18 @@ def hashes_tasks(
     params: Any = link.params
     tasks = []
     for group, entry in zip(groups, judged, strict=True):
-        columns = [split["keys"].get(link.label) for split in group.splits]
         components = {
             "version": VERSION,
-            "columns": columns,
-            "sources": [split["source"] for split in group.splits],
+            "columns": columns_digest(narrowed(group, (link.label,))),
             "within": params.model_dump(mode="json")["within"],
             "passed": entry.facts["passed_digest"],
             "start": group.start,
             "ranks": ranked.key,
-            "removals": list(removals),
+            "removals": digest_value(list(removals)),
             "partitions": count,
         }
         payload = {
-            **payload_of(group, link.label, {"key": entry.key}, removals),
+            **payload_of(group, link.label, entry, removals),
             "within": params.model_dump(mode="json")["within"],
             "ranks": [ranked.receipt["stage"], ranked.key],
             "partitions": count,
@@ -90,14 +91,25 @@ def write_hashes(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
     return {"documents": len(rows), "partitions": payload["partitions"]}
 
 
-def copies_tasks(hashed: Sequence[Entry], ranked: Entry) -> list[Task]:
+def copies_tasks(hashed: Sequence[Entry], ranked: Entry, removals: Removals) -> list[Task]:
     """One task a partition."""
     keys = [entry.key for entry in hashed]
     count = hashed[0].facts["partitions"] if hashed else 0
     tasks = []
     for partition in range(count):
-        components = {"version": VERSION, "hashes": keys, "ranks": ranked.key, "partition": partition}
-        payload = {**components, "ranks": [ranked.receipt["stage"], ranked.key]}
+        components = {
+            "version": VERSION,
+            "hashes": digest_value(keys),
+            "ranks": ranked.key,
+            "removals": digest_value(list(removals)),
+            "partition": partition,
+        }
+        payload = {
+            **components,
+            "hashes": keys,
+            "removals": list(removals),
+            "ranks": [ranked.receipt["stage"], ranked.key],
+        }
         tasks.append(Task(f"partition {partition}", key_of(components), components, payload))
     return tasks
 
@@ -110,4 +122,5 @@ def find_copies(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     removed = np.full((len(found), 3), EQUAL_PPM, dtype=np.int64)
     removed[:, :2] = rows[found]
     write_removed(folder, removed)
+    write_keepers(folder, removed, weights_of(payload["removals"], cache, removed[:, 0]))
     return {"documents": len(records), "removed": len(removed)}

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import BASE, FINAL, Link, applies, labels
 from dataprep.columnfile import ColumnWriter, read_columns
-from dataprep.decide.heldout import Forced, held_out, hash_key
+from dataprep.decide.heldout import Forced, hash_key, held_out
 from dataprep.decide.prefix import Prefix
 from dataprep.decide.routed import STAYS
 from dataprep.decide.verdicts import Tally, Verdicts, funnel
@@ -30,10 +30,11 @@ from dataprep.kernels.hashing import mix128
 from dataprep.recipe import Recipe
 from dataprep.stages import judge
 from dataprep.stages.base import Task
-from dataprep.stages.groups import Columns, Group, group_of
-from dataprep.stages.population import removed_between
+from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
+from dataprep.stages.population import REMOVED, found_in, keepers_between, removed_between
 from dataprep.steps import step_of
 from dataprep.steps.base import Decision
+from manifests.fingerprint import digest_value
 
 STAGE = "decide"
 VERSION = 3
@@ -68,20 +69,16 @@ def task_of(
         "removals": [[label, [list(each) for each in entries]] for label, entries in outcome.items()],
         "unsampled": _unsampled(recipe, groups, base),
     }
-    wanted = (BASE, FINAL)
-    columns = [
-        {"source": split["source"], "keys": {name: split["keys"][name] for name in wanted}}
-        for group in groups
-        for split in group.splits
-    ]
+    mine = [narrowed(group, (BASE, FINAL)) for group in groups]
     components = {
         "version": VERSION,
-        "columns": columns,
-        "judged": [entry.key for entry in judged],
+        "columns": [columns_digest(group) for group in mine],
+        "judged": digest_value([entry.key for entry in judged]),
         **settings,
+        "removals": {label: digest_value([list(each) for each in found]) for label, found in outcome.items()},
     }
     payload = {
-        "groups": [group.to_json() for group in groups],
+        "groups": [group.to_json() for group in mine],
         "judged": [entry.key for entry in judged],
         **settings,
     }
@@ -112,6 +109,7 @@ class Part:
     output: npt.NDArray[np.int32]
     match: npt.NDArray[np.int64]
     similarity_ppm: npt.NDArray[np.int32]
+    cluster_size: npt.NDArray[np.int64]
 
 
 def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
@@ -152,6 +150,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
                     **{f"reasons{word}": mask for word, mask in enumerate(part.verdicts.masks)},
                     "match": part.match,
                     "similarity_ppm": part.similarity_ppm,
+                    "cluster_size": part.cluster_size,
                     "output": part.output,
                     "heldout": heldout,
                     "sampled": sampled,
@@ -205,9 +204,7 @@ def _reasons(payload: Mapping[str, Any], cache: Cache) -> list[tuple[str, str]]:
     return reasons + [(label, label) for label, _ in payload["removals"]]
 
 
-def _parts(
-    payload: Mapping[str, Any], reasons: Sequence[tuple[str, str]], cache: Cache
-) -> Iterator[Part]:
+def _parts(payload: Mapping[str, Any], reasons: Sequence[tuple[str, str]], cache: Cache) -> Iterator[Part]:
     for value, key in zip(payload["groups"], payload["judged"], strict=True):
         group = group_of(value)
         columns = Columns(group, cache)
@@ -226,6 +223,7 @@ def _parts(
             verdicts.drop(label, reason, applied.get((label, reason), nobody))
         match = np.full(len(columns), -1, dtype=np.int64)
         similarity = np.zeros(len(columns), dtype=np.int32)
+        cluster = np.ones(len(columns), dtype=np.int64)
         for label, entries in payload["removals"]:
             removed = removed_between(entries, cache, group.start, group.start + len(columns))
             rows = removed[:, 0] - group.start
@@ -233,6 +231,9 @@ def _parts(
             gone = nobody.copy()
             gone[rows] = True
             verdicts.drop(label, label, gone)
+            keepers = keepers_between(entries, cache, group.start, group.start + len(columns))
+            np.add.at(cluster, keepers[:, 0] - group.start, keepers[:, 1])
+        _follow(match, similarity, [entries for _, entries in payload["removals"]], cache)
         yield Part(
             group,
             columns.sources(payload["sources"]),
@@ -244,7 +245,21 @@ def _parts(
             judged["output"],
             match,
             similarity,
+            np.where(verdicts.kept, cluster, 1),
         )
+
+
+def _follow(
+    match: npt.NDArray[np.int64], similarity: npt.NDArray[np.int32], removals: Sequence[Any], cache: Cache
+) -> None:
+    """Where the document that stays in another's stead was removed by a later decision, name the one that
+    stays in its stead, and how similar that is to it; in place."""
+    for entries in removals[1:]:
+        rows = np.flatnonzero(match >= 0)
+        rows = rows[found_in(REMOVED, entries, cache, match[rows], column=2) > 0]
+        before = match[rows]
+        match[rows] = found_in(REMOVED, entries, cache, before, column=1)
+        similarity[rows] = found_in(REMOVED, entries, cache, before, column=2)
 
 
 def _place_of(output: npt.NDArray[np.int32], payload: Mapping[str, Any]) -> npt.NDArray[np.int32]:

@@ -10,10 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dataprep.cache import Entry
 from dataprep.chain import Link, labels
 from dataprep.recipe import Recipe
-from dataprep.stages import copies, judge, rank
+from dataprep.stages import copies, judge, near, rank, settle
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Group
 from dataprep.stages.measure import SplitPlan
@@ -21,11 +24,17 @@ from dataprep.stages.population import Removals
 from dataprep.steps import step_of
 from dataprep.steps.base import Decision
 
-KINDS_OF: dict[str, tuple[str, ...]] = {
-    "exact_dedup": (copies.HASHES, copies.COPIES),
-}
-"""Step -> its stages, in order; decisions of steps further up come first. The last stage leaves what was
-removed."""
+ORDER = ("exact_dedup", "minhash_dedup")
+"""The steps in the order in which they decide."""
+
+
+def kinds_of(link: Link) -> tuple[str, ...]:
+    """The stages of a decision, in order. The last leaves what was removed."""
+    if link.step.name == "exact_dedup":
+        return (copies.HASHES, copies.COPIES)
+    params: Any = link.params
+    exactly = (settle.DOUBTS, settle.SHINGLES) if params.verify == "exact" else ()
+    return (near.BANDS, near.PAIRS, *exactly, settle.KEEP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +44,7 @@ class Planned:
     recipe: Recipe
     groups: Sequence[Group]
     splits: Sequence[SplitPlan]
+    keys: Sequence[Mapping[str, str]]
     entries: Mapping[str, Sequence[Entry]]
 
 
@@ -44,22 +54,21 @@ def decisions_of(recipe: Recipe) -> list[Link]:
         Link(label, step_of(entry.name), entry.parameters)
         for label, entry in zip(labels(recipe.steps), recipe.steps, strict=True)
     ]
-    order = list(KINDS_OF)
     found = [link for link in links if isinstance(link.step, Decision)]
-    return sorted(found, key=lambda link: order.index(link.step.name))  # stable
+    return sorted(found, key=lambda link: ORDER.index(link.step.name))  # stable
 
 
 def decision_stages(recipe: Recipe) -> list[Stage]:
     """All stages between JUDGE and DECIDE."""
     decisions = decisions_of(recipe)
     ranks = dict.fromkeys(rank.stage_of(_keep(link)) for link in decisions)
-    return [*ranks, *(Stage(kind, link.label) for link in decisions for kind in KINDS_OF[link.step.name])]
+    return [*ranks, *(Stage(kind, link.label) for link in decisions for kind in kinds_of(link))]
 
 
 def decision_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     """The tasks of one of these stages."""
     if stage.kind == rank.KIND:
-        return rank.tasks_of(planned.recipe, planned.groups, stage.label.split())
+        return rank.tasks_of(planned.recipe, planned.groups, rank.keys_of(stage))
     decisions = decisions_of(planned.recipe)
     link = next(each for each in decisions if each.label == stage.label)
     removals = [
@@ -69,13 +78,33 @@ def decision_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     ]
     (ranked,) = planned.entries[rank.stage_of(_keep(link)).name]
     judged = planned.entries[judge.STAGE]
+    memory_bytes = planned.recipe.memory
+    done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in kinds_of(link)}
     match stage.kind:
         case copies.HASHES:
-            memory_bytes = planned.recipe.memory
             return copies.hashes_tasks(link, planned.groups, judged, ranked, removals, memory_bytes)
         case copies.COPIES:
-            return copies.copies_tasks(planned.entries[Stage(copies.HASHES, link.label).name], ranked)
+            return copies.copies_tasks(done[copies.HASHES], ranked, removals)
+        case near.BANDS:
+            return near.bands_tasks(link, planned.groups, judged, ranked, removals, memory_bytes)
+        case near.PAIRS:
+            return near.pairs_tasks(link, done[near.BANDS], ranked)
+        case settle.DOUBTS:
+            return [settle.doubts_task(done[near.PAIRS], ranked, _starts(planned.groups))]
+        case settle.SHINGLES:
+            (doubts,) = done[settle.DOUBTS]
+            return settle.shingles_tasks(link, planned.splits, planned.keys, doubts, _starts(planned.groups))
+        case settle.KEEP:
+            found = next(iter(done.get(settle.DOUBTS, ())), None)
+            shingled = done.get(settle.SHINGLES, ())
+            return [settle.keep_task(link, done[near.PAIRS], ranked, removals, memory_bytes, found, shingled)]
     raise AssertionError(stage)
+
+
+def _starts(groups: Sequence[Group]) -> npt.NDArray[np.int64]:
+    """int64[splits + 1]: first row of each split."""
+    counts = [count for group in groups for count in group.counts]
+    return np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
 
 
 def removals_of(planned: Planned) -> dict[str, Removals]:
@@ -84,7 +113,7 @@ def removals_of(planned: Planned) -> dict[str, Removals]:
 
 
 def _removed_by(link: Link, entries: Mapping[str, Sequence[Entry]]) -> Removals:
-    kind = KINDS_OF[link.step.name][-1]
+    kind = kinds_of(link)[-1]
     return [[kind, entry.key] for entry in entries[Stage(kind, link.label).name]]
 
 

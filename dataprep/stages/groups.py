@@ -8,7 +8,7 @@ that a person sees.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dataprep.cache import Cache, Entry
-from dataprep.chain import BASE
 from dataprep.columnfile import Column, read_columns
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.walk import COLUMNS, STAGE
+from manifests.fingerprint import digest_value
 
-GROUP_DOCUMENTS = 1 << 20
+GROUP_DOCUMENTS = 1 << 19
 
 Rows = npt.NDArray[np.int64]
 
@@ -55,6 +55,15 @@ class Group:
             "counts": list(self.counts),
             "splits": list(self.splits),
         }
+
+
+def narrowed(group: Group, wanted: Collection[str]) -> Group:
+    """The same group with these column sets only, so that a task depends on no others."""
+    splits = [
+        {**split, "keys": {name: key for name, key in split["keys"].items() if name in wanted}}
+        for split in group.splits
+    ]
+    return Group(group.number, group.first, group.start, group.counts, tuple(splits))
 
 
 def group_of(value: Mapping[str, Any]) -> Group:
@@ -123,8 +132,9 @@ class Columns:
         return np.repeat(np.array(numbers, dtype=np.int32), self._group.counts)
 
 
-def base_keys(group: Group) -> list[str]:
-    return [split["keys"][BASE] for split in group.splits]
+def columns_digest(group: Group) -> str:
+    """Of the columns of a group, in order, with their sources."""
+    return digest_value(list(group.splits))
 
 
 def _joined(parts: Sequence[Column]) -> Any:

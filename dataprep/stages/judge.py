@@ -1,4 +1,4 @@
-"""JUDGE: the verdict of each document by itself: the per-source cap on bytes, the rules, empty texts, routing.
+"""JUDGE: what each document gets by itself: the per-source cap on bytes, the rules, empty texts, routing.
 
 Rules are judged wherever they stand in the recipe, and all of them, so that joint reasons show. What depends
 on other documents (duplicates, held-out) comes after, over what passed here. No text is read. A task takes
@@ -25,7 +25,7 @@ from dataprep.decide.routed import STAYS, routed
 from dataprep.decide.verdicts import Verdicts
 from dataprep.recipe import Recipe
 from dataprep.stages.base import Task, input_changed
-from dataprep.stages.groups import Columns, Group, group_of
+from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
 from dataprep.stages.walk import MEASURED
 from dataprep.steps import step_of
 from dataprep.steps.base import NOT_MEASURED, Edit, Rule, consulted
@@ -55,7 +55,7 @@ def tasks_of(recipe: Recipe, groups: Sequence[Group], cuts: Mapping[str, Entry])
         }
         for link, entry in drops
     ]
-    settings = {
+    settings: dict[str, Any] = {
         "sources": list(recipe.sources),
         "outputs": list(recipe.outputs),
         "routes": {
@@ -65,6 +65,8 @@ def tasks_of(recipe: Recipe, groups: Sequence[Group], cuts: Mapping[str, Entry])
         "steps": steps,
     }
     chain = chain_to_json([link for link, _ in drops])
+    routed_by = [each["by"].rpartition(".")[0] for each in settings["routes"].values() if each is not None]
+    wanted = {BASE, FINAL, *(link.label for link, _ in drops), *routed_by}
     tasks = []
     before = dict.fromkeys(recipe.sources, 0)
     for group in groups:
@@ -73,8 +75,9 @@ def tasks_of(recipe: Recipe, groups: Sequence[Group], cuts: Mapping[str, Entry])
             cut = cuts[split["source"]].facts["cut"] if split["source"] in cuts else None
             capped.append(None if cut is None else {"cut": cut, "before": before[split["source"]]})
             before[split["source"]] += count
-        components = {"version": VERSION, "columns": list(group.splits), "capped": capped, **settings}
-        payload = {"group": group.to_json(), "chain": chain, "capped": capped, **settings}
+        mine = narrowed(group, wanted)
+        components = {"version": VERSION, "columns": columns_digest(mine), "capped": capped, **settings}
+        payload = {"group": mine.to_json(), "chain": chain, "capped": capped, **settings}
         tasks.append(Task(f"group {group.number}", key_of(components), components, payload))
     return tasks
 

@@ -5,27 +5,27 @@ recipe, less those that the decisions before it removed. So a document that a ru
 copies with it.
 
 What a decision removed is a file `removed.npy` or several: int64[k, 3], row, row of the document that stays
-in its stead (or, below 0, -1 - n for document n of an older corpus), similarity in millionths; ascending by
-row.
+in its stead, similarity in millionths; ascending by row. Beside it lies `keepers.npy`: int64[k, 2], row, how
+many documents it stands for beside itself; ascending by row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.cache import Cache
+from dataprep.cache import Cache, Entry
 from dataprep.columnfile import read_columns
 from dataprep.decide.verdicts import KEPT
 from dataprep.stages import judge
 from dataprep.stages.groups import Columns, Group
 from dataprep.stages.rank import mapped
 
-REMOVED = "removed.npy"
+REMOVED, KEEPERS = "removed.npy", "keepers.npy"
 EQUAL_PPM = 1_000_000
 
 Int64s = npt.NDArray[np.int64]
@@ -35,20 +35,51 @@ Removals = Sequence[Sequence[str]]
 
 def removed_between(removals: Removals, cache: Cache, start: int, stop: int) -> Int64s:
     """int64[k, 3]: what some entries removed of the rows from start to stop, ascending."""
-    parts = []
+    return _between(REMOVED, removals, cache, start, stop, width=3)
+
+
+def keepers_between(removals: Removals, cache: Cache, start: int, stop: int) -> Int64s:
+    """int64[k, 2]: the rows from start to stop that stand for others, ascending; a row may come twice."""
+    return _between(KEEPERS, removals, cache, start, stop, width=2)
+
+
+def _between(name: str, removals: Removals, cache: Cache, start: int, stop: int, width: int) -> Int64s:
+    parts = [np.zeros((0, width), dtype=np.int64)]
     for kind, key in removals:
-        removed = mapped(cache.get(kind, key).file(REMOVED))
-        first, last = np.searchsorted(removed[:, 0], (start, stop))
-        parts.append(np.asarray(removed[first:last]))
-    if not parts:
-        return np.zeros((0, 3), dtype=np.int64)
+        found = mapped(cache.get(kind, key).file(name))
+        first, last = np.searchsorted(found[:, 0], (start, stop))
+        parts.append(np.asarray(found[first:last]))
     together = np.concatenate(parts)
     return together[np.argsort(together[:, 0], kind="stable")]
+
+
+def found_in(name: str, removals: Removals, cache: Cache, rows: Int64s, column: int) -> Int64s:
+    """int64[n]: a column of `removed.npy` or `keepers.npy` for some rows, summed over the entries; 0 where a
+    row is in none."""
+    values = np.zeros(len(rows), dtype=np.int64)
+    for kind, key in removals:
+        found = mapped(cache.get(kind, key).file(name))
+        if len(found):
+            places = np.minimum(np.searchsorted(found[:, 0], rows), len(found) - 1)
+            values += np.where(found[places, 0] == rows, found[places, column], 0)
+    return values
+
+
+def weights_of(removals: Removals, cache: Cache, rows: Int64s) -> Int64s:
+    """int64[n]: how many documents each of some rows stands for with itself, after earlier decisions."""
+    return 1 + found_in(KEEPERS, removals, cache, rows, column=1)
 
 
 def write_removed(folder: Path, removed: Int64s) -> None:
     """Write `removed.npy`."""
     np.save(folder / REMOVED, removed[np.argsort(removed[:, 0])], allow_pickle=False)
+
+
+def write_keepers(folder: Path, removed: Int64s, weights: Int64s) -> None:
+    """Write `keepers.npy`; `weights`: how many documents each of the removed ones stood for."""
+    keepers, places = np.unique(removed[:, 1], return_inverse=True)
+    counts = np.bincount(places, weights, minlength=len(keepers)).astype(np.int64)
+    np.save(folder / KEEPERS, np.column_stack([keepers, counts]), allow_pickle=False)
 
 
 def population(
@@ -79,7 +110,6 @@ def signal_of(group: Group, label: str, name: str, rows: Int64s, cache: Cache) -
     return np.concatenate(parts) if parts else None
 
 
-def payload_of(
-    group: Group, label: str, judged: Mapping[str, Any], removals: Removals
-) -> dict[str, Any]:
-    return {"group": group.to_json(), "label": label, "judged": judged["key"], "removals": list(removals)}
+def payload_of(group: Group, label: str, judged: Entry, removals: Removals) -> dict[str, Any]:
+    """What `population` needs, as JSON values."""
+    return {"group": group.to_json(), "label": label, "judged": judged.key, "removals": list(removals)}

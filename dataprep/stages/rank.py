@@ -18,7 +18,7 @@ from dataprep.chain import BASE, FINAL
 from dataprep.decide.ranks import best_first_in_ranges, write_part
 from dataprep.recipe import Recipe
 from dataprep.stages.base import Stage, Task
-from dataprep.stages.groups import Columns, Group, group_of
+from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
 
 KIND = "rank"
 VERSION = 1
@@ -27,30 +27,35 @@ RANKS = "ranks.npy"
 ROWS = "rows.npy"
 """int64[n]: the row of each rank."""
 RANKED_AT_ONCE = 8_000_000
+USUAL, NO_KEYS = ("source_priority", "longest"), "raw hash"
 
 
 def stage_of(keep: Sequence[str]) -> Stage:
-    return Stage(KIND, " ".join(keep))
+    """The stage that ranks by these keys; `keys_of` is the inverse."""
+    return Stage(KIND, "" if tuple(keep) == USUAL else ", ".join(keep) or NO_KEYS)
+
+
+def keys_of(stage: Stage) -> tuple[str, ...]:
+    if stage.label in ("", NO_KEYS):
+        return () if stage.label else USUAL
+    return tuple(stage.label.split(", "))
 
 
 def tasks_of(recipe: Recipe, groups: Sequence[Group], keep: Sequence[str]) -> list[Task]:
     """The one task for some `keep` keys."""
-    wanted = (BASE, FINAL)
-    mine = [
-        {**group.to_json(), "splits": [_only(split, wanted) for split in group.splits]} for group in groups
-    ]
+    mine = [narrowed(group, (BASE, FINAL)) for group in groups]
     components = {
         "version": VERSION,
         "keep": list(keep),
         "sources": list(recipe.sources),
-        "columns": [group["splits"] for group in mine],
+        "columns": [columns_digest(group) for group in mine],
     }
-    payload = {"groups": mine, "keep": list(keep), "sources": list(recipe.sources)}
+    payload = {
+        "groups": [group.to_json() for group in mine],
+        "keep": list(keep),
+        "sources": list(recipe.sources),
+    }
     return [Task("all documents", key_of(components), components, payload)]
-
-
-def _only(split: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    return {"source": split["source"], "keys": {name: split["keys"][name] for name in names}}
 
 
 def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
