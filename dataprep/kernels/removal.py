@@ -21,7 +21,7 @@ from numba import njit
 
 from dataprep.kernels.cuts import start_before
 from dataprep.kernels.marks import WHITE, is_ascii_white, mark_table, properties_at, skip_white
-from dataprep.kernels.texts import Offsets, Texts
+from dataprep.kernels.texts import Texts
 from dataprep.kernels.utf8 import copy_bytes, pointer, read_only
 
 Int64s = npt.NDArray[np.int64]

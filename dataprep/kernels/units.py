@@ -26,7 +26,7 @@ from dataprep.kernels.abbreviations import abbreviation_slots
 from dataprep.kernels.characters import character_table
 from dataprep.kernels.hashing import Hashes, murmur
 from dataprep.kernels.linebreaks import find_byte
-from dataprep.kernels.marks import LETTER, mark_table, properties_at, skip_white, strip_white
+from dataprep.kernels.marks import LETTER, mark_table, properties_at, strip_white
 from dataprep.kernels.sentences import sentence_starts
 from dataprep.kernels.spans import with_room
 from dataprep.kernels.texts import Bytes, Offsets
