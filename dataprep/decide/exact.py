@@ -34,7 +34,7 @@ def resolve(
     """
     keep = np.ones(len(hashes), dtype=bool)
     match = np.full(len(hashes), -1, dtype=np.int64)
-    rows = _repeated(hashes[:, 0])
+    rows = repeated(hashes[:, 0])
     columns = [tie[rows], raw_hash[rows, 1], raw_hash[rows, 0]]
     columns += [rank[rows] for rank in reversed(ranks)]
     columns += [group[rows], hashes[rows, 1], hashes[rows, 0]]
@@ -47,8 +47,9 @@ def resolve(
     return keep, match
 
 
-def _repeated(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Rows whose value occurs more than once: nearly none, so the sort by many columns is small."""
+def repeated(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Rows whose value occurs more than once, in the order of values. Of documents these are nearly none, so
+    that the sort by many columns is small."""
     order = np.argsort(values)
     same = values[order[1:]] == values[order[:-1]]
     repeated = np.zeros(len(values), dtype=bool)
