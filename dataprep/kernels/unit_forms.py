@@ -64,7 +64,11 @@ def form_tables(form: Form) -> FormTables:
     replacements = Texts.from_strings(numbers)
     for code in np.flatnonzero(values[:128] >= REPLACED).tolist():
         ascii_new[code] = replacements[int(values[code]) - REPLACED][0]
-    return ascii_new, ascii_kept, *spread(values, default=SAME), replacements.data, replacements.offsets
+    pages, cells = spread(values, default=SAME)
+    tables = (ascii_new, ascii_kept, pages, cells, replacements.data, replacements.offsets)
+    for table in tables:
+        table.flags.writeable = False
+    return tables
 
 
 @njit(cache=True, nogil=True)

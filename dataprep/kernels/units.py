@@ -86,7 +86,7 @@ def units(data: Bytes, offsets: Offsets, kind: Kind, form: Form, min_chars: int)
         width,
         form == "exact",
         min_chars,
-        *map(read_only, form_tables(form)),
+        form_tables(form),
         *character_table(),
         *mark_table(),
         abbreviation_slots(),
@@ -171,13 +171,13 @@ def _has_letter(text, at, stop, mark_pages, mark_cells):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True)
 def _units(  # type: ignore[no-untyped-def]
-    data, offsets, kind, width, is_exact, min_chars, ascii_new_array, ascii_kept_array, form_page_array,
-    form_cell_array, new_data_array, new_offsets, page_array, cell_array, mark_page_array, mark_cell_array,
-    slot_array, scratch,
+    data, offsets, kind, width, is_exact, min_chars, form, page_array, cell_array, mark_page_array,
+    mark_cell_array, slot_array, scratch,
 ):  # fmt: skip
     text, out, slots = pointer(data), pointer(scratch), pointer(slot_array)
     pages, cells = pointer(page_array), pointer(cell_array)
     mark_pages, mark_cells = pointer(mark_page_array), pointer(mark_cell_array)
+    ascii_new_array, ascii_kept_array, form_page_array, form_cell_array, new_data_array, new_offsets = form
     ascii_new, ascii_kept = pointer(ascii_new_array), pointer(ascii_kept_array)
     form_pages, form_cells = pointer(form_page_array), pointer(form_cell_array)
     new_data = pointer(new_data_array)
