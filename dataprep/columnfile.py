@@ -77,7 +77,7 @@ def read_columns(path: Path, start: int = 0, count: int | None = None) -> dict[s
 def _to_arrow(column: Column) -> pa.Array:
     if isinstance(column, pa.Array):
         return column
-    if column.ndim == 2 and column.dtype == np.uint64:
+    if column.ndim == 2 and column.dtype == np.uint64 and column.shape[1] == 2:
         return hashes_to_arrow(column)
     if column.ndim == 2:
         return pa.FixedSizeListArray.from_arrays(pa.array(column.reshape(-1)), column.shape[1])

@@ -34,6 +34,8 @@ from manifests.errors import UserError
 
 MAX_MATCHES = 10
 SHOWN_CHARACTERS = 300
+SHOWN_VALUES = 4
+"""Of a signature."""
 
 
 def explain_document(recipe: Recipe, document: str, source: str | None = None) -> dict[str, Any]:
@@ -148,8 +150,10 @@ def _value(column: Column) -> Any:
     """The one value of a column, as a JSON value; a hash as hex."""
     if not isinstance(column, np.ndarray):
         return column[0].as_py()
-    if column.ndim == 2:
+    if column.ndim == 2 and column.shape[1] == 2:
         return hashes_to_arrow(column)[0].as_py().hex()
+    if column.ndim == 2:
+        return " ".join(f"{value:x}" for value in column[0, :SHOWN_VALUES].tolist())
     value = column[0].item()
     return None if value != value else value  # NaN: nothing to judge
 

@@ -45,8 +45,8 @@ SCHEMA = pa.schema(
 )
 """source: of the recipe. text_bytes: as read. verdict: "train", "holdout" or "dropped". output: the source of
 the corpus that it is in. reasons: "step: reason", the one that it was dropped for first. match_...: the
-document that it is a duplicate of, and that stays; similarity: Jaccard, 1 for an exact copy. cluster_size: how
-many documents this one stands for, itself included (1 for those that do not stay)."""
+document that it is a duplicate of, and that stays; similarity: Jaccard, 1 for an exact copy. cluster_size:
+how many documents this one stands for, itself included (1 for those that do not stay)."""
 
 
 def write_verdicts(plans: Plans, path: Path) -> int:

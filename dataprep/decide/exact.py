@@ -20,7 +20,7 @@ def copies(hashes: Hashes, ranks: Int64s) -> Int64s:
     hashes  uint64[n, 2], what must be equal
     ranks   int64[n], each different
     """
-    rows = _repeated(hashes[:, 0])
+    rows = repeated(hashes[:, 0])
     rows = rows[np.lexsort([ranks[rows], hashes[rows, 1], hashes[rows, 0]])]
     first = np.ones(len(rows), dtype=bool)
     first[1:] = (hashes[rows[1:]] != hashes[rows[:-1]]).any(axis=1)
@@ -29,8 +29,9 @@ def copies(hashes: Hashes, ranks: Int64s) -> Int64s:
     return found[np.argsort(found[:, 0])]
 
 
-def _repeated(values: npt.NDArray[np.uint64]) -> Int64s:
-    """Rows whose value occurs more than once: nearly none, so the sort by many columns is small."""
+def repeated(values: npt.NDArray[np.uint64]) -> Int64s:
+    """Rows whose value occurs more than once, in the order of values. Of documents these are nearly none, so
+    that the sort by many columns is small."""
     order = np.argsort(values)
     same = values[order[1:]] == values[order[:-1]]
     repeated = np.zeros(len(values), dtype=bool)

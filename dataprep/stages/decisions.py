@@ -61,22 +61,23 @@ def decisions_of(recipe: Recipe) -> list[Link]:
 def decision_stages(recipe: Recipe) -> list[Stage]:
     """All stages between JUDGE and DECIDE."""
     decisions = decisions_of(recipe)
-    ranks = dict.fromkeys(rank.stage_of(_keep(link)) for link in decisions)
+    ranks = dict.fromkeys(rank.stage_of(link) for link in decisions)
     return [*ranks, *(Stage(kind, link.label) for link in decisions for kind in kinds_of(link))]
 
 
 def decision_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     """The tasks of one of these stages."""
-    if stage.kind == rank.KIND:
-        return rank.tasks_of(planned.recipe, planned.groups, rank.keys_of(stage))
     decisions = decisions_of(planned.recipe)
+    if stage.kind == rank.KIND:
+        first = next(each for each in decisions if rank.stage_of(each) == stage)
+        return rank.tasks_of(planned.recipe, planned.groups, first)
     link = next(each for each in decisions if each.label == stage.label)
     removals = [
         each
         for earlier in decisions[: decisions.index(link)]
         for each in _removed_by(earlier, planned.entries)
     ]
-    (ranked,) = planned.entries[rank.stage_of(_keep(link)).name]
+    (ranked,) = planned.entries[rank.stage_of(link).name]
     judged = planned.entries[judge.STAGE]
     memory_bytes = planned.recipe.memory
     done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in kinds_of(link)}
@@ -115,8 +116,3 @@ def removals_of(planned: Planned) -> dict[str, Removals]:
 def _removed_by(link: Link, entries: Mapping[str, Sequence[Entry]]) -> Removals:
     kind = kinds_of(link)[-1]
     return [[kind, entry.key] for entry in entries[Stage(kind, link.label).name]]
-
-
-def _keep(link: Link) -> tuple[str, ...]:
-    params: Any = link.params
-    return tuple(params.keep)

@@ -6,6 +6,7 @@ their number; the two files that it leaves have 8 bytes a document each and are 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dataprep.cache import Cache, Entry, key_of
-from dataprep.chain import BASE, FINAL
+from dataprep.chain import BASE, FINAL, Link
 from dataprep.decide.ranks import best_first_in_ranges, write_part
 from dataprep.recipe import Recipe
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
+from dataprep.steps.ranking import NO_VALUE, RankingParams, ranks_of
 
 KIND = "rank"
 VERSION = 1
@@ -27,45 +29,50 @@ RANKS = "ranks.npy"
 ROWS = "rows.npy"
 """int64[n]: the row of each rank."""
 RANKED_AT_ONCE = 8_000_000
-USUAL, NO_KEYS = ("source_priority", "longest"), "raw hash"
+USUAL = RankingParams().keep
 
 
-def stage_of(keep: Sequence[str]) -> Stage:
-    """The stage that ranks by these keys; `keys_of` is the inverse."""
-    return Stage(KIND, "" if tuple(keep) == USUAL else ", ".join(keep) or NO_KEYS)
+def stage_of(link: Link) -> Stage:
+    """The stage that ranks for a decision: one for all that choose alike, but where a carried field is looked
+    at, which each of them has measured for itself."""
+    params: Any = link.params
+    if params.order_fields:
+        return Stage(KIND, link.label)
+    return Stage(KIND, "" if params.keep == USUAL else ", ".join(params.keep) or "raw hash")
 
 
-def keys_of(stage: Stage) -> tuple[str, ...]:
-    if stage.label in ("", NO_KEYS):
-        return () if stage.label else USUAL
-    return tuple(stage.label.split(", "))
-
-
-def tasks_of(recipe: Recipe, groups: Sequence[Group], keep: Sequence[str]) -> list[Task]:
-    """The one task for some `keep` keys."""
-    mine = [narrowed(group, (BASE, FINAL)) for group in groups]
+def tasks_of(recipe: Recipe, groups: Sequence[Group], link: Link) -> list[Task]:
+    """The one task for the `keep` keys of a decision."""
+    params: Any = link.params
+    wanted = (BASE, FINAL, link.label) if params.order_fields else (BASE, FINAL)
+    mine = [narrowed(group, wanted) for group in groups]
+    keep = params.model_dump(mode="json")["keep"]
     components = {
         "version": VERSION,
-        "keep": list(keep),
+        "keep": keep,
         "sources": list(recipe.sources),
         "columns": [columns_digest(group) for group in mine],
     }
     payload = {
         "groups": [group.to_json() for group in mine],
-        "keep": list(keep),
+        "keep": keep,
+        "label": link.label,
         "sources": list(recipe.sources),
     }
     return [Task("all documents", key_of(components), components, payload)]
 
 
 def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
+    params = RankingParams.model_validate_json(json.dumps({"keep": payload["keep"]}))
     parts = []
     total = 0
     for value in payload["groups"]:
         group = group_of(value)
         columns = Columns(group, cache)
         raw_hash = columns.all(BASE, "raw_hash")[0]
-        keys = [_key(name, columns, payload["sources"]) for name in payload["keep"]]
+        (text_bytes,) = columns.all(FINAL, "text_bytes")
+        orders = {f"order_{name}": _order(columns, payload["label"], name) for name in params.order_fields}
+        keys = ranks_of(params, orders, columns.sources(payload["sources"]), text_bytes)
         parts.append(folder / f"part-{group.number}.npy")
         write_part(parts[-1], group.start, keys, raw_hash)
         total += len(columns)
@@ -94,13 +101,13 @@ def _write_ranks(parts: Sequence[Path], total: int, folder: Path) -> None:
     rows.flush()
 
 
-def _key(name: str, columns: Columns, sources: Sequence[str]) -> npt.NDArray[np.int64]:
-    """int64 [n], lower is better."""
-    if name == "source_priority":
-        return columns.sources(sources).astype(np.int64)
-    (text_bytes,) = columns.all(FINAL, "text_bytes")
-    assert name == "longest"
-    return np.asarray(-text_bytes, dtype=np.int64)
+def _order(columns: Columns, label: str, name: str) -> npt.NDArray[np.uint64]:
+    """uint64[n, 3]: see `steps/ranking.py`; documents that the step does not look at have no value."""
+    found = np.full((len(columns), 3), NO_VALUE, dtype=np.uint64)
+    for index in range(len(columns.splits)):
+        if columns.has(index, label):
+            found[columns.place(index)] = columns.of_split(index, label)[f"order_{name}"]
+    return found
 
 
 def ranks_in(entry: Entry) -> npt.NDArray[np.int64]:

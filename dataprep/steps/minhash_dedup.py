@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
 from dataprep.decide.bands import BUCKET_LIMIT, best_bands
 from dataprep.kernels.minhash import signatures
 from dataprep.kernels.shingles import Shingling
-from dataprep.steps.base import Decision, Params, Signals, unicode_version
-from dataprep.steps.exact_dedup import RankKey
+from dataprep.steps.base import Decision, Signals, unicode_version
+from dataprep.steps.ranking import RankingParams, ranking_columns, ranking_measured
 
 
-class MinhashDedupParams(Params):
+class MinhashDedupParams(RankingParams):
     """`threshold`: of the Jaccard similarity of the sets of shingles. `bands` and `rows`: of a signature; by
     default the best for the threshold. `verify`: whether candidates whose estimate is near the threshold are
     settled by the texts. The rest is as for exact_dedup."""
@@ -33,15 +33,6 @@ class MinhashDedupParams(Params):
     rows: Annotated[int, Field(ge=1)] | None = None
     bucket_limit: Annotated[int, Field(ge=1, le=10_000)] = BUCKET_LIMIT
     verify: Literal["exact", "estimate"] = "exact"
-    keep: Annotated[tuple[RankKey, ...], Field(strict=False)] = ("source_priority", "longest")
-    within: Literal["source", "corpus"] = "corpus"
-
-    @field_validator("keep")
-    @classmethod
-    def _each_once(cls, keep: tuple[RankKey, ...]) -> tuple[RankKey, ...]:
-        if len(set(keep)) != len(keep):
-            raise ValueError("names a key twice")
-        return keep
 
     @model_validator(mode="after")
     def _bands_fit(self) -> MinhashDedupParams:
@@ -69,10 +60,15 @@ class MinhashDedupParams(Params):
         return round(self.threshold * 1_000_000)
 
 
+def ranking_fields(params: MinhashDedupParams) -> tuple[str, ...]:
+    return params.ranking_fields
+
+
 def measure(batch: Batch, params: MinhashDedupParams) -> Signals:
-    """`signature` uint32[n, permutations], `flags` uint8[n]: SHORT, WORDLESS or 0 (`kernels/shingles.py`)."""
+    """`signature` uint32[n, permutations], `flags` uint8[n]: SHORT, WORDLESS or 0 (`kernels/shingles.py`);
+    and the columns of `ranking_columns`."""
     found, flags = signatures(batch.texts.data, batch.texts.offsets, params.shingling, params.permutations)
-    return {"signature": found, "flags": flags}
+    return {"signature": found, "flags": flags, **ranking_columns(batch, params)}
 
 
 MINHASH_DEDUP = Decision(
@@ -81,5 +77,7 @@ MINHASH_DEDUP = Decision(
     params=MinhashDedupParams,
     measure=measure,
     measuring=frozenset({"ngram", "unit", "normalization", "permutations"}),
+    also_measuring=ranking_measured,
     depends=unicode_version,
+    needs=ranking_fields,
 )
