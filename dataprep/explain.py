@@ -28,7 +28,7 @@ from dataprep.stages import decide, measure
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
-from dataprep.steps.base import Edit, Rule
+from dataprep.steps.base import CorpusEdit, Edit, Rule
 from dataprep.verdict_table import SCHEMA, verdict_row
 from manifests.errors import UserError
 
@@ -86,7 +86,7 @@ def _plans(recipe: Recipe) -> Plans:
                 where=str(work),
                 hint="`dataprep run` it first; explain only reads what a run has measured",
             )
-        plans.done(planned.stage, [each.entries[0] for each in planned.tasks])
+        plans.done(planned.of, [each.entries[0] for each in planned.tasks])
     return plans
 
 
@@ -132,7 +132,7 @@ def _explained(plans: Plans, index: int, row: int) -> dict[str, Any]:
 
 
 def _checks(link: Link, columns: Mapping[str, Column]) -> list[dict[str, Any]]:
-    if not isinstance(link.step, Rule | Edit):
+    if not isinstance(link.step, Rule | Edit | CorpusEdit):
         return []
     return [
         {

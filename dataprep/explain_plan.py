@@ -50,7 +50,7 @@ def plan_recipe(recipe: Recipe) -> dict[str, Any]:
         if waiting:
             first = stage_plan.stage
             break
-        plans.done(stage_plan.stage, [each.entries[0] for each in stage_plan.tasks])
+        plans.done(stage_plan.of, [each.entries[0] for each in stage_plan.tasks])
     known = {each["stage"] for each in stages}
     stages += [
         {"stage": stage.name, "tasks": None, "done": None, "reasons": {}, "labels": []}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,17 @@ from dataprep.fingerprints import Fingerprints
 from dataprep.readers import InputFile
 from dataprep.readers.splits import make_splits
 from dataprep.recipe import Recipe
-from dataprep.stages import cap, decide, judge, measure, pack, sample, tokenizer, write
+from dataprep.stages import cap, decide, judge, measure, pack, repeats, sample, tokenizer, write
 from dataprep.stages.base import Stage, Task
-from dataprep.stages.decisions import Planned, decision_stages, decision_tasks, removals_of
+from dataprep.stages.decisions import (
+    Planned,
+    decision_stages,
+    decision_tasks,
+    edit_stages,
+    edit_tasks,
+    removals_of,
+    with_cuts,
+)
 from dataprep.stages.groups import Group, groups_of
 from dataprep.stages.measure import SplitPlan
 from dataprep.why import explain, explain_extents
@@ -31,9 +39,15 @@ from manifests.shard import dtype_for_vocab
 
 def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
     """The stages of a run, in order."""
-    first = [measure.STAGE, *([cap.STAGE] if cap.capped_sources(recipe) else []), judge.STAGE]
+    first = [measure.STAGE, *([cap.STAGE] if cap.capped_sources(recipe) else [])]
     last = [decide.STAGE, sample.STAGE, tokenizer.STAGE, write.STAGE, pack.STAGE]
-    return (*map(Stage, first), *decision_stages(recipe), *map(Stage, last))
+    return (
+        *map(Stage, first),
+        *edit_stages(recipe),
+        Stage(judge.STAGE),
+        *decision_stages(recipe),
+        *map(Stage, last),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +122,18 @@ class Plans:
         for stage in stages_of(self.recipe):
             if stage.name not in self.entries:
                 if stage.kind == measure.STAGE:
-                    return self._plan_measure()
+                    return self._plan_measure(stage)
                 return self._plan(stage, self._tasks(stage))
         return None
 
     def _tasks(self, stage: Stage) -> Sequence[Task]:
+        if stage in edit_stages(self.recipe):
+            return edit_tasks(stage, self.planned)
         match stage.kind:
             case cap.STAGE:
                 return cap.tasks_of(self.recipe, self.groups)
             case judge.STAGE:
-                capped = cap.capped_sources(self.recipe)
-                cuts = dict(zip(capped, self.entries.get(cap.STAGE, ()), strict=True))
-                return judge.tasks_of(self.recipe, self.groups, cuts)
+                return judge.tasks_of(self.recipe, self.groups, self.planned.cuts)
             case decide.STAGE:
                 judged, base = self.entries[judge.STAGE], self.entries[measure.STAGE]
                 return [decide.task_of(self.recipe, self.groups, judged, base, removals_of(self.planned))]
@@ -139,7 +153,9 @@ class Plans:
     @property
     def planned(self) -> Planned:
         """What the stages of decisions are planned from."""
-        return Planned(self.recipe, self.groups, self.splits, self.keys, self.entries)
+        capped = cap.capped_sources(self.recipe) if cap.STAGE in self.entries else ()
+        cuts = dict(zip(capped, self.entries.get(cap.STAGE, ()), strict=True))
+        return Planned(self.recipe, self.groups, self.splits, self.keys, self.entries, cuts)
 
     @property
     def groups(self) -> list[Group]:
@@ -149,22 +165,31 @@ class Plans:
     def decided(self) -> Entry:
         return self.entries[decide.STAGE][0]
 
-    def done(self, stage: str, entries: Sequence[Entry]) -> None:
+    def done(self, stage: Stage, entries: Sequence[Entry]) -> None:
         """Take the finished entries of the stage that `next` gave, in task order (MEASURE: the `base`
         sets)."""
-        if stage == measure.STAGE:
+        if stage.kind == measure.STAGE:
             self.keys = []
             for plan in self.splits:
                 keys = plan.keys()
                 assert keys is not None
                 self.keys.append(keys)
-        self.entries[stage] = list(entries)
+        self.entries[stage.name] = list(entries)
+        if stage.kind == repeats.CUTS:
+            for index, plan in with_cuts(stage.label, self.planned).items():
+                self.splits[index] = plan
 
     def again(self, stage: str) -> None:
         """Plan this stage and those after it once more: some of its entries are gone."""
         names = [each.name for each in stages_of(self.recipe)]
         for each in names[names.index(stage) :]:
             self.entries.pop(each, None)
+        for index, plan in enumerate(self.splits):
+            chain = [
+                link.before_cut if Stage(repeats.CUTS, link.label).name not in self.entries else link
+                for link in plan.chain
+            ]
+            self.splits[index] = replace(plan, chain=tuple(chain))
 
     @property
     def dtype(self) -> str:
@@ -178,7 +203,7 @@ class Plans:
                 by_source.setdefault(source, []).append(entry)
         return by_source
 
-    def _plan_measure(self) -> StagePlan:
+    def _plan_measure(self, stage: Stage) -> StagePlan:
         planned = []
         before = self.last.get(measure.STAGE, {})
         by_extent = {
@@ -203,7 +228,7 @@ class Plans:
                 None,
             )
             planned.append(PlannedTask(task, entries, _why_measure(plan, keys, missing, old)))
-        return StagePlan(Stage(measure.STAGE), tuple(planned))
+        return StagePlan(stage, tuple(planned))
 
     def _plan(self, stage: Stage, tasks: Sequence[Task]) -> StagePlan:
         before = self.last.get(stage.name, {})
@@ -268,7 +293,7 @@ def record_of(plans: Plans, stages: Sequence[StagePlan]) -> dict[str, Any]:
         }
     }
     for stage in stages:
-        if stage.stage != measure.STAGE:
+        if stage.of.kind != measure.STAGE:
             record[stage.stage] = {each.task.label: each.task.components for each in stage.tasks}
     return record
 

@@ -11,7 +11,7 @@ import json
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,9 @@ WHAT_STAGES_DO = {
     "measure": "read, hash, measure",
     "cap": "where max_bytes falls",
     "judge": "rules",
+    "units": "by partition",
+    "repeats": "in several documents",
+    "cuts": "what goes",
     "rank": "which document is better",
     "hashes": "by partition",
     "copies": "equal documents",
@@ -131,7 +134,7 @@ def _run_stages(
         if outcomes:
             tasks_run[stage_plan.stage] = tasks_run.get(stage_plan.stage, 0) + len(outcomes)
         entries = _entries(plans, stage_plan, outcomes, fingerprints)
-        plans.done(stage_plan.stage, entries)
+        plans.done(stage_plan.of, entries)
         finished[stage_plan.stage] = stage_plan
         plans.unchecked[stage_plan.stage] = _kept(plans, stage_plan, outcomes)
         _narrate(stage_plan, outcomes, time.perf_counter() - started, narrator)
@@ -144,7 +147,7 @@ def _run_stages(
 
 def _kept(plans: Plans, stage_plan: StagePlan, outcomes: Results) -> list[Entry]:
     """The entries of a stage that an earlier run left."""
-    if stage_plan.stage != measure.STAGE:
+    if stage_plan.of.kind != measure.STAGE:
         return [entry for each in stage_plan.tasks for entry in each.entries]
     computed = {index: outcome["computed"] for index, outcome in outcomes.items()}
     return [
@@ -182,7 +185,7 @@ def _entries(
     plans: Plans, stage_plan: StagePlan, outcomes: Results, fingerprints: Fingerprints
 ) -> list[Entry]:
     """The finished entry of every task of the stage, in task order."""
-    if stage_plan.stage != measure.STAGE:
+    if stage_plan.of.kind != measure.STAGE:
         return [
             each.entries[0] if each.is_done else plans.cache.get(stage_plan.of.kind, str(each.task.key))
             for each in stage_plan.tasks
@@ -191,9 +194,7 @@ def _entries(
         plan = plans.splits[index]
         for extent, digest in zip(plan.split.extents, result["digests"], strict=True):
             fingerprints.add(extent, digest)
-        plans.splits[index] = measure.SplitPlan(
-            plan.split, plan.options, plan.chain, tuple(result["digests"])
-        )
+        plans.splits[index] = replace(plan, digests=tuple(result["digests"]))
     if outcomes:
         fingerprints.save()
     entries = []

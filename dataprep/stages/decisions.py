@@ -1,4 +1,7 @@
-"""Which stages the decisions over all documents need, and what each is planned from.
+"""Which stages the steps that look at all documents need, and what each is planned from.
+
+Steps that take parts out of texts (a CorpusEdit) come first, in the order of the recipe, each over what the
+rules above it kept, and each with another MEASURE behind it for what stands below.
 
 Decisions come after all rules, wherever the recipe has them: first the exact duplicates, then the near ones,
 each over what those before it left. Decisions that choose by the same `keep` keys share a RANK.
@@ -7,25 +10,29 @@ each over what those before it left. Decisions that choose by the same `keep` ke
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dataprep.cache import Entry
-from dataprep.chain import Link, labels
+from dataprep.chain import Cut, Link, labels
 from dataprep.recipe import Recipe
-from dataprep.stages import copies, judge, near, rank, settle
+from dataprep.stages import copies, judge, measure, near, rank, repeats, settle
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Group
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.population import Removals
 from dataprep.steps import step_of
-from dataprep.steps.base import Decision
+from dataprep.steps.base import CorpusEdit, Decision
 
 ORDER = ("exact_dedup", "minhash_dedup")
 """The steps in the order in which they decide."""
+
+
+EDIT_KINDS = (judge.STAGE, rank.KIND, repeats.UNITS, repeats.REPEATS, repeats.CUTS)
+"""The stages of a CorpusEdit; MEASURE comes after them."""
 
 
 def kinds_of(link: Link) -> tuple[str, ...]:
@@ -46,16 +53,63 @@ class Planned:
     splits: Sequence[SplitPlan]
     keys: Sequence[Mapping[str, str]]
     entries: Mapping[str, Sequence[Entry]]
+    cuts: Mapping[str, Entry]
+    """Of CAP: those of the sources that have one."""
+
+
+def _links(recipe: Recipe) -> list[Link]:
+    return [
+        Link(label, step_of(entry.name), entry.parameters)
+        for label, entry in zip(labels(recipe.steps), recipe.steps, strict=True)
+    ]
 
 
 def decisions_of(recipe: Recipe) -> list[Link]:
     """The decisions in the order in which they decide."""
-    links = [
-        Link(label, step_of(entry.name), entry.parameters)
-        for label, entry in zip(labels(recipe.steps), recipe.steps, strict=True)
-    ]
-    found = [link for link in links if isinstance(link.step, Decision)]
+    found = [link for link in _links(recipe) if isinstance(link.step, Decision)]
     return sorted(found, key=lambda link: ORDER.index(link.step.name))  # stable
+
+
+def edits_of(recipe: Recipe) -> list[Link]:
+    """The steps that take parts out of texts, in order."""
+    return [link for link in _links(recipe) if isinstance(link.step, CorpusEdit)]
+
+
+def edit_stages(recipe: Recipe) -> list[Stage]:
+    """The stages of those steps, after the first MEASURE."""
+    return [Stage(kind, link.label) for link in edits_of(recipe) for kind in (*EDIT_KINDS, measure.STAGE)]
+
+
+def edit_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
+    """The tasks of one of these, but MEASURE."""
+    link = next(each for each in edits_of(planned.recipe) if each.label == stage.label)
+    done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in EDIT_KINDS}
+    if stage.kind == judge.STAGE:
+        return judge.tasks_of(planned.recipe, planned.groups, planned.cuts, until=link.label)
+    if stage.kind == rank.KIND:
+        return rank.tasks_of(planned.recipe, planned.groups, link)
+    (ranked,) = done[rank.KIND]
+    if stage.kind == repeats.UNITS:
+        text_bytes = sum(entry.facts["text_bytes"] for entry in planned.entries[measure.STAGE])
+        memory_bytes = planned.recipe.memory
+        judged = done[judge.STAGE]
+        return repeats.units_tasks(link, planned.groups, judged, ranked, text_bytes, memory_bytes)
+    if stage.kind == repeats.REPEATS:
+        return repeats.repeats_tasks(link, done[repeats.UNITS], ranked)
+    return repeats.cuts_tasks(link, planned.groups, done[repeats.REPEATS])
+
+
+def with_cuts(label: str, planned: Planned) -> dict[int, SplitPlan]:
+    """The splits that a CorpusEdit looked at, by number, with what it takes out of them."""
+    link = next(each for each in edits_of(planned.recipe) if each.label == label)
+    found = {}
+    entries = planned.entries[Stage(repeats.CUTS, label).name]
+    for (index, _, _), entry in zip(repeats.places_of(link, planned.groups), entries, strict=True):
+        plan = planned.splits[index]
+        cut = Cut(entry.facts["digest"], entry.receipt["stage"], entry.key)
+        chain = tuple(replace(each, cut=cut) if each.label == label else each for each in plan.chain)
+        found[index] = replace(plan, chain=chain)
+    return found
 
 
 def decision_stages(recipe: Recipe) -> list[Stage]:

@@ -28,7 +28,7 @@ from dataprep.stages.base import Task, input_changed
 from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
 from dataprep.stages.walk import MEASURED
 from dataprep.steps import step_of
-from dataprep.steps.base import NOT_MEASURED, Edit, Rule, consulted
+from dataprep.steps.base import NOT_MEASURED, CorpusEdit, Edit, Rule, consulted
 
 STAGE = "judge"
 VERSION = 1
@@ -39,9 +39,14 @@ ROUTE = "route"
 NOT_ROUTED = "not_routed"
 
 
-def tasks_of(recipe: Recipe, groups: Sequence[Group], cuts: Mapping[str, Entry]) -> list[Task]:
-    """One task a group. `cuts`: the entries of CAP, of the sources that have a cap."""
+def tasks_of(
+    recipe: Recipe, groups: Sequence[Group], cuts: Mapping[str, Entry], until: str | None = None
+) -> list[Task]:
+    """One task a group. `cuts`: the entries of CAP, of the sources that have a cap. `until`: judge only by
+    the steps above this one, and not whether a text is empty or where it goes."""
     entries = list(zip(labels(recipe.steps), recipe.steps, strict=True))
+    if until is not None:
+        entries = entries[: labels(recipe.steps).index(until)]
     links = [Link(label, step_of(entry.name), entry.parameters) for label, entry in entries]
     drops = [(link, entry) for link, (_, entry) in zip(links, entries, strict=True) if link.drops]
     steps = [
@@ -62,6 +67,7 @@ def tasks_of(recipe: Recipe, groups: Sequence[Group], cuts: Mapping[str, Entry])
             name: None if source.route is None else source.route.model_dump(mode="json", by_alias=True)
             for name, source in recipe.sources.items()
         },
+        "is_last": until is None,
         "steps": steps,
     }
     chain = chain_to_json([link for link, _ in drops])
@@ -93,10 +99,13 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
             verdicts.drop(link.label, reason, rows)
         if consulted(link.step, link.params) != looked_up[link.label]:
             raise input_changed(f"step {link.label}")
-    (final_bytes,) = columns.all(FINAL, "text_bytes")
-    verdicts.drop(EMPTY, EMPTY, final_bytes == 0)
-    output = _route(payload, columns)
-    verdicts.drop(ROUTE, NOT_ROUTED, output == STAYS)
+    if payload["is_last"]:
+        (final_bytes,) = columns.all(FINAL, "text_bytes")
+        verdicts.drop(EMPTY, EMPTY, final_bytes == 0)
+        output = _route(payload, columns)
+        verdicts.drop(ROUTE, NOT_ROUTED, output == STAYS)
+    else:
+        output = np.zeros(len(columns), dtype=np.int32)
     masks = {f"reasons{word}": mask for word, mask in enumerate(verdicts.masks)}
     write_columns(folder / VERDICTS, {"code": verdicts.code, **masks, "output": output})
     return {
@@ -122,7 +131,7 @@ def reasons_of(columns: Columns, link: Link) -> dict[str, npt.NDArray[np.bool_]]
 
     Reasons come in the step's own order; where that depends on the documents, in that of their names.
     """
-    assert isinstance(link.step, Rule | Edit)
+    assert isinstance(link.step, Rule | Edit | CorpusEdit)
     dropped: dict[str, npt.NDArray[np.bool_]] = {}
     orders = set()
     unmeasured = np.zeros(len(columns), dtype=bool)

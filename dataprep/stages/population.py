@@ -22,8 +22,8 @@ from dataprep.cache import Cache, Entry
 from dataprep.columnfile import read_columns
 from dataprep.decide.verdicts import KEPT
 from dataprep.stages import judge
+from dataprep.stages.arrays import mapped
 from dataprep.stages.groups import Columns, Group
-from dataprep.stages.rank import mapped
 
 REMOVED, KEEPERS = "removed.npy", "keepers.npy"
 EQUAL_PPM = 1_000_000

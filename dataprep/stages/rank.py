@@ -18,8 +18,10 @@ from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import BASE, FINAL, Link
 from dataprep.decide.ranks import best_first_in_ranges, write_part
 from dataprep.recipe import Recipe
+from dataprep.stages.arrays import mapped
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
+from dataprep.steps.base import CorpusEdit
 from dataprep.steps.ranking import NO_VALUE, RankingParams, ranks_of
 
 KIND = "rank"
@@ -34,9 +36,10 @@ USUAL = RankingParams().keep
 
 def stage_of(link: Link) -> Stage:
     """The stage that ranks for a decision: one for all that choose alike, but where a carried field is looked
-    at, which each of them has measured for itself."""
+    at, which each of them has measured for itself. A CorpusEdit has one of its own, since how long documents
+    will be is not known yet: it looks at the text as read."""
     params: Any = link.params
-    if params.order_fields:
+    if params.order_fields or isinstance(link.step, CorpusEdit):
         return Stage(KIND, link.label)
     return Stage(KIND, "" if params.keep == USUAL else ", ".join(params.keep) or "raw hash")
 
@@ -44,7 +47,9 @@ def stage_of(link: Link) -> Stage:
 def tasks_of(recipe: Recipe, groups: Sequence[Group], link: Link) -> list[Task]:
     """The one task for the `keep` keys of a decision."""
     params: Any = link.params
-    wanted = (BASE, FINAL, link.label) if params.order_fields else (BASE, FINAL)
+    is_edit = isinstance(link.step, CorpusEdit)
+    sizes, measured = (BASE, link.units) if is_edit else (FINAL, link.label)
+    wanted = {BASE, sizes, measured} if params.order_fields else {BASE, sizes}
     mine = [narrowed(group, wanted) for group in groups]
     keep = params.model_dump(mode="json")["keep"]
     components = {
@@ -56,7 +61,8 @@ def tasks_of(recipe: Recipe, groups: Sequence[Group], link: Link) -> list[Task]:
     payload = {
         "groups": [group.to_json() for group in mine],
         "keep": keep,
-        "label": link.label,
+        "sizes": sizes,
+        "measured": measured,
         "sources": list(recipe.sources),
     }
     return [Task("all documents", key_of(components), components, payload)]
@@ -70,8 +76,8 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         group = group_of(value)
         columns = Columns(group, cache)
         raw_hash = columns.all(BASE, "raw_hash")[0]
-        (text_bytes,) = columns.all(FINAL, "text_bytes")
-        orders = {f"order_{name}": _order(columns, payload["label"], name) for name in params.order_fields}
+        (text_bytes,) = columns.all(payload["sizes"], "text_bytes")
+        orders = {f"order_{name}": _order(columns, payload["measured"], name) for name in params.order_fields}
         keys = ranks_of(params, orders, columns.sources(payload["sources"]), text_bytes)
         parts.append(folder / f"part-{group.number}.npy")
         write_part(parts[-1], group.start, keys, raw_hash)
@@ -116,9 +122,3 @@ def ranks_in(entry: Entry) -> npt.NDArray[np.int64]:
 
 def rows_in(entry: Entry) -> npt.NDArray[np.int64]:
     return mapped(entry.file(ROWS))
-
-
-def mapped(path: Path) -> Any:
-    """An array in a file; an empty one cannot be mapped."""
-    found = np.load(path, mmap_mode=None if path.stat().st_size <= 128 else "r", allow_pickle=False)
-    return found

@@ -30,10 +30,10 @@ from dataprep.kernels.shingles import Shingling, jaccard_ppm, shingle_hashes
 from dataprep.kernels.texts import offsets_of
 from dataprep.readers import Split
 from dataprep.stages import near, rank, reread
+from dataprep.stages.arrays import mapped
 from dataprep.stages.base import Task
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.population import Removals, weights_of, write_keepers, write_removed
-from dataprep.stages.rank import mapped
 from manifests.fingerprint import digest_value
 
 DOUBTS, SHINGLES, KEEP = "doubts", "shingles", "keep"

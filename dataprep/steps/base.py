@@ -191,8 +191,9 @@ class Decision:
 class CorpusEdit:
     """A step that takes parts out of texts by what the texts of all documents say (line deduplication).
 
-    1. `measure(batch, params)` makes the units of each text, which may go, with hashes of what they say, and
-       columns by document (`ranking.py`: what documents are grouped and ranked by).
+    1. `measure(batch, params)` makes the units of each text, which may go, with hashes of what they say (None
+       where the stages look at the texts themselves), and columns by document (`ranking.py`: what documents
+       are grouped and ranked by).
     2. `decide/lines.py` says which units go, of hashes from all documents, a partition at a time.
     3. `cut(batch, rows, starts, ends)` takes these bytes out of the texts that were measured (`rows`:
        which text of the batch; ascending by row and start), and returns the new texts and signals of what
@@ -205,7 +206,7 @@ class CorpusEdit:
     name: str
     version: int
     params: type[Params]
-    measure: Callable[[Batch, Any], tuple[Units, Signals]]
+    measure: Callable[[Batch, Any], tuple[Units | None, Signals]]
     cut: Callable[[Batch, Int64s, Int64s, Int64s], tuple[Texts, Signals]]
     checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
@@ -214,15 +215,15 @@ class CorpusEdit:
     also_measuring: Callable[[Any], Mapping[str, Any]] = no_more
 
 
-StepType = Transform | Rule | Edit | Decision
+StepType = Transform | Rule | Edit | Decision | CorpusEdit
 
 
-def rewrites(step: StepType | CorpusEdit, params: Params) -> bool:
+def rewrites(step: StepType, params: Params) -> bool:
     """Whether the steps below see another text than this one did."""
     return isinstance(step, Transform | CorpusEdit) or (isinstance(step, Edit) and step.rewrites(params))
 
 
-def measuring_parameters(step: StepType | CorpusEdit, params: Params) -> dict[str, Any]:
+def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     """The part of `params` that changes what `apply`, `edit` or `measure` return, as JSON values, for the
     key."""
     values = params.model_dump(mode="json")
@@ -233,12 +234,12 @@ def measuring_parameters(step: StepType | CorpusEdit, params: Params) -> dict[st
     return measured | dict(more)
 
 
-def consulted(step: StepType | CorpusEdit, params: Params) -> dict[str, str]:
+def consulted(step: StepType, params: Params) -> dict[str, str]:
     """Versions and digests of what the step's verdicts depend on, beside its signals and parameters."""
     return dict(step.consults(params)) if isinstance(step, Rule | Edit) else {}
 
 
-def needed_fields(step: StepType | CorpusEdit, params: Params, carry: Sequence[str]) -> tuple[str, ...]:
+def needed_fields(step: StepType, params: Params, carry: Sequence[str]) -> tuple[str, ...]:
     """The fields that the step looks at, of records that carry `carry`."""
     if isinstance(step, Edit) and step.sees_all_fields:
         return tuple(carry)
