@@ -19,10 +19,33 @@ from pathlib import Path
 from typing import Any
 
 from dataprep.cache import Cache
-from dataprep.stages import decide, measure, pack, sample, tokenizer, write
+from dataprep.stages import (
+    cap,
+    copies,
+    decide,
+    judge,
+    measure,
+    near,
+    pack,
+    rank,
+    sample,
+    settle,
+    tokenizer,
+    write,
+)
 from manifests.errors import UserError
 
 EXECUTE: dict[str, Callable[[Mapping[str, Any], Cache, Path], dict[str, Any]]] = {
+    cap.STAGE: cap.execute,
+    judge.STAGE: judge.execute,
+    rank.KIND: rank.execute,
+    copies.HASHES: copies.write_hashes,
+    copies.COPIES: copies.find_copies,
+    near.BANDS: near.write_bands,
+    near.PAIRS: near.find_pairs,
+    settle.DOUBTS: settle.collect_doubts,
+    settle.SHINGLES: settle.write_shingles,
+    settle.KEEP: settle.decide_who_stays,
     decide.STAGE: decide.execute,
     sample.STAGE: sample.execute,
     tokenizer.STAGE: tokenizer.execute,

@@ -24,14 +24,21 @@ from dataprep.stages.rewrites import Rewrites
 from dataprep.steps.base import Edit, Transform
 
 
-def payload_of(plan: SplitPlan, measured: Mapping[str, str]) -> dict[str, Any]:
-    """What `reread` needs of a split, as JSON values. `measured`: the keys of its column sets."""
-    links = [link for link, _ in rewriting(plan.chain, plan.options)]
+def payload_of(plan: SplitPlan, measured: Mapping[str, str], until: str | None = None) -> dict[str, Any]:
+    """What `reread` needs of a split, as JSON values. `measured`: the keys of its column sets. `until`: the
+    label of the step whose text is wanted, if not that which is tokenized."""
+    links = [link for link, _ in rewriting(until_step(plan.chain, until), plan.options)]
     return {
         "chain": chain_to_json(links),
         "base": measured[BASE],
         "rewrites": {link.label: measured[link.label] for link in links if link.is_expensive},
     }
+
+
+def until_step(chain: Sequence[Link], label: str | None) -> Sequence[Link]:
+    """The links above a step; all of them for None."""
+    places = [place for place, link in enumerate(chain) if link.label == label]
+    return chain[: places[0]] if places else chain
 
 
 def reread(

@@ -21,6 +21,7 @@ from dataprep.steps.ftfy import FTFY
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
 from dataprep.steps.gopher_repetition import GOPHER_REPETITION
 from dataprep.steps.language import LANGUAGE
+from dataprep.steps.minhash_dedup import MINHASH_DEDUP
 from dataprep.steps.normalize import NORMALIZE
 from dataprep.steps.own import own_step
 from dataprep.steps.perplexity import PERPLEXITY
@@ -49,6 +50,7 @@ STEPS: dict[str, StepType] = {
     "pii": PII,
     "datatrove": DATATROVE,
     "exact_dedup": EXACT_DEDUP,
+    "minhash_dedup": MINHASH_DEDUP,
 }
 
 
