@@ -98,31 +98,35 @@ def _without(data, offsets, blocks, page_array, cell_array, out_array, out_offse
     size, block = 0, 0
     for index in range(offsets.size - 1):
         stop, done = offsets[index + 1], offsets[index]
-        begin = size
-        is_cut = False
+        begin = front = size  # out[front:size] is the white space that ends what is left so far
+        feeds, is_cut = 0, False
         while block < blocks.shape[0] and blocks[block, 0] == index:
             start, end = blocks[block, 1], blocks[block, 2]
             block += 1
             is_cut = True
+            black = _black_end(text, done, start, pages, cells)
             copy_bytes(out, size, text, done, start - done)
             size += start - done
+            if black > done:
+                front, feeds = size - (start - black), 0
+            feeds += _line_feeds(text, max(black, done), start)
             done = end
-            front = _black_end(out, begin, size, pages, cells)
             if front == begin:  # nothing but white space
-                size = begin
-                white = skip_white(text, end, stop, pages, cells)
-                for place in range(end, white):
+                size, feeds = begin, 0
+                following = stop
+                if block < blocks.shape[0] and blocks[block, 0] == index:
+                    following = blocks[block, 1]
+                for place in range(end, skip_white(text, end, following, pages, cells)):
                     if text[place] == LINE_FEED:
                         done = place + 1
-                if block < blocks.shape[0] and blocks[block, 0] == index:
-                    done = min(done, blocks[block, 1])
                 continue
             behind = _black_end(text, start, end, pages, cells)
-            if _line_feeds(text, behind, end) > _line_feeds(out, front, size):
+            feeds_behind = _line_feeds(text, behind, end)
+            if feeds_behind > feeds:
                 copy_bytes(out, front, text, behind, end - behind)
-                size = front + end - behind
+                size, feeds = front + end - behind, feeds_behind
         if is_cut and skip_white(text, done, stop, pages, cells) == stop:
-            size = _black_end(out, begin, size, pages, cells)
+            size = front
         else:
             copy_bytes(out, size, text, done, stop - done)
             size += stop - done

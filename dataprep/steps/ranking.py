@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from dataprep.batch import Batch
 from dataprep.columns import texts_from_arrow
@@ -35,19 +35,24 @@ class FieldName(Params):
     field: Entry
 
 
-class FirstOf(Params):
-    """The copy whose value of this carried field is the first in the order of texts."""
+class ByField(Params):
+    """The copy whose value of a carried field is the first, or the last, in the order of texts."""
 
-    first: Entry
+    first: Entry | None = None
+    last: Entry | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> ByField:
+        if (self.first is None) == (self.last is None):
+            raise ValueError("needs first: or last: with the name of a carried field")
+        return self
+
+    @property
+    def field(self) -> str:
+        return self.first or self.last or ""
 
 
-class LastOf(Params):
-    """The copy whose value of this carried field is the last in the order of texts."""
-
-    last: Entry
-
-
-RankKey = Literal["source_priority", "longest", "shortest"] | FirstOf | LastOf
+RankKey = Literal["source_priority", "longest", "shortest"] | ByField
 Within = Literal["source", "corpus"] | FieldName
 
 
@@ -61,10 +66,9 @@ class RankingParams(Params):
     @field_validator("keep")
     @classmethod
     def _each_once(cls, keep: tuple[RankKey, ...]) -> tuple[RankKey, ...]:
-        asked = [key if isinstance(key, str) else _field_of(key) for key in keep]
-        if "longest" in asked and "shortest" in asked:
+        names = [(True, key) if isinstance(key, str) else (False, key.field) for key in keep]
+        if (True, "longest") in names and (True, "shortest") in names:
             raise ValueError("names longest and shortest; the second of them decides nothing")
-        names = [(isinstance(key, str), each) for key, each in zip(keep, asked, strict=True)]
         if len(set(names)) != len(names):
             raise ValueError("names a key twice")
         return keep
@@ -77,17 +81,13 @@ class RankingParams(Params):
     @property
     def order_fields(self) -> tuple[str, ...]:
         """The carried fields that documents are ranked by."""
-        return tuple(_field_of(key) for key in self.keep if not isinstance(key, str))
+        return tuple(key.field for key in self.keep if not isinstance(key, str))
 
     @property
     def ranking_fields(self) -> tuple[str, ...]:
         """All of them, each once."""
         group = () if self.group_field is None else (self.group_field,)
         return tuple(dict.fromkeys((*group, *self.order_fields)))
-
-
-def _field_of(key: FirstOf | LastOf) -> str:
-    return key.first if isinstance(key, FirstOf) else key.last
 
 
 def ranking_measured(params: RankingParams) -> Mapping[str, Any]:
@@ -136,8 +136,8 @@ def ranks_of(
             priority = source.astype(np.int64)
             found.append({"source_priority": priority, "longest": -text_bytes, "shortest": text_bytes}[key])
             continue
-        words = columns[f"order_{_field_of(key)}"]
-        if isinstance(key, LastOf):
+        words = columns[f"order_{key.field}"]
+        if key.last is not None:
             words = np.where(words[:, :1] == NO_VALUE, NO_VALUE, ~words)
         signed = (words ^ np.uint64(1 << 63)).view(np.int64)  # in the same order
         found += [signed[:, place] for place in range(signed.shape[1])]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from dataprep.kernels.removal import without
 from dataprep.kernels.texts import Texts
 from tests.dataprep.kernels.strategies import sliced
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import units as slow
 
 Cut = tuple[str, list[tuple[int, int]]]
@@ -98,3 +99,19 @@ def test_wrong_ranges_are_refused(ranges: list[tuple[int, int, int]]) -> None:
     rows, starts, ends = np.array(ranges, dtype=np.int64).T
     with pytest.raises(ValueError, match="range"):
         without(Texts.from_strings(["\u00e9b", "abc"]), rows, starts, ends)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["a\n\n", "a", "\n", " \n", "a \u2003"])
+@pytest.mark.parametrize("first", ["", "x\n"])
+def test_time_is_linear(unit: str, first: str) -> None:
+    """Also where every line goes and the blank ones between stay."""
+    size = len(unit.encode())
+
+    def run(texts: Texts) -> object:
+        count = (texts.num_bytes - len(first)) // size
+        whole = Texts.from_bytes([first.encode() + unit.encode() * count])
+        starts = len(first) + size * np.arange(count)
+        return without(whole, np.zeros(count, dtype=np.int64), starts, starts + 1)
+
+    assert_linear(run, unit)

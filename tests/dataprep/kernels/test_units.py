@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import get_args
 
 import numpy as np
@@ -11,7 +12,7 @@ from dataprep.kernels.marks import code_points
 from dataprep.kernels.texts import Texts
 from dataprep.kernels.unit_forms import CCNET_MARKS, Form
 from dataprep.kernels.units import KINDS, Kind, Units, units
-from tests.dataprep.kernels.strategies import PIECES, long_text_lists, sliced, text_lists
+from tests.dataprep.kernels.strategies import PIECES, long_text_lists, sliced, text_lists, texts
 from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import units as slow
 
@@ -24,9 +25,9 @@ lined = st.lists(
 """Texts of many short lines and sentences."""
 
 
-def found(texts: Texts, kind: Kind, form: Form, min_chars: int) -> list[list[slow.Unit]]:
-    measured = units(texts.data, texts.offsets, kind, form, min_chars)
-    rows: list[list[slow.Unit]] = [[] for _ in range(len(texts))]
+def found(given_texts: Texts, kind: Kind, form: Form, min_chars: int) -> list[list[slow.Unit]]:
+    measured = units(given_texts.data, given_texts.offsets, kind, form, min_chars)
+    rows: list[list[slow.Unit]] = [[] for _ in range(len(given_texts))]
     for row, (high, low), start, end, chars in zip(
         measured.rows.tolist(),
         measured.hashes.tolist(),
@@ -122,6 +123,15 @@ def test_what_counts_as_equal(kind: Kind, form: Form, left: str, right: str, are
 
 def test_marks_are_those_of_ccnet() -> None:
     assert {*map(chr, code_points(CCNET_MARKS))} == set(slow.CCNET_MARKS)
+
+
+@given(texts.filter(lambda text: "\u03a3" not in text))
+def test_forms_are_those_of_the_tools(text: str) -> None:
+    """As they say it: on whole lines, with `str.lower`, which knows a final sigma; `\\d` for digits."""
+    line = text.replace("\n", " ").strip()
+    assert slow.form_of(line, "c4", False) == line.lower()
+    gone = dict.fromkeys([*map(ord, slow.CCNET_MARKS), *range(32), *range(127, 160)])
+    assert slow.form_of(line, "ccnet", False) == re.sub(r"\d", "0", line.lower()).translate(gone)
 
 
 @pytest.mark.slow
