@@ -1,16 +1,17 @@
 """Of windows that occur more than once, which is the best and which are the others; in bounded memory.
 
 Takes the runs of one part (`kernels.windows.by_part`), from all splits. A part too large for memory is cut by
-keys, through files. A key with too many windows (a phrase that a million pages have in common, each with
-other words around it) is taken apart into its windows, each under the hash of all its tokens, and those are
-cut again; windows that are equal may be any number, since they are compared with their best one by one, in
-the order of places. Equality is settled in `kernels/repeats.py`, on the tokens. Slow twin:
+keys, through files. The windows of one key may be any number, since each is compared with the best of its
+content, in the order of places. Only their different contents must fit; if they don't (a phrase that a
+million pages have in common, each with other words around it), the windows are put under the hash of all
+their tokens, and cut by that. Equality is settled in `kernels/repeats.py`, on the tokens. Slow twin:
 `tests/reference/substrings.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count, pairwise
 from pathlib import Path
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dataprep.decide.layout import Corpus
-from dataprep.kernels.repeats import Table, expanded, left_open, resolve, table_of
+from dataprep.kernels.repeats import Table, TableFull, expanded, left_open, resolve, table_of
 
 Int64s = npt.NDArray[np.int64]
 Part = Int64s | Path
@@ -60,13 +61,13 @@ class _Search:
 def repeats(
     parts: Sequence[Int64s], corpus: Corpus, length: int, limit: int, folder: Path
 ) -> Iterator[Repeats]:
-    """The repeated windows of one part, a little at a time; each window is told once.
+    """The repeated windows of one part, a little at a time. A window may be told twice.
 
     parts   its runs, in any number of arrays (maps of files will do), in any order
     limit   rows, and windows, held in memory, at `BYTES_OF_A_ROW` each, beside 2 MB
     folder  empty; files in it come and go: of what exceeds memory 24 bytes a run, and 48 a window taken apart
     """
-    yield from _found(list(parts), _Search(corpus, length, limit, folder, count()), apart=False)
+    yield from _found(list(parts), _Search(corpus, length, max(limit, 1), folder, count()), apart=False)
 
 
 def _found(parts: Sequence[Part], search: _Search, apart: bool) -> Iterator[Repeats]:
@@ -79,10 +80,8 @@ def _found(parts: Sequence[Part], search: _Search, apart: bool) -> Iterator[Repe
         for bucket in _bucketed(parts, KEY, low, high, search):
             yield from _found([bucket], search, apart)
             bucket.unlink()
-    elif apart:
-        yield from _one_after_another(parts, search)
     else:
-        yield from _taken_apart(parts, search)
+        yield from _one_after_another(parts, search, apart)
 
 
 def _in_memory(rows: Int64s, search: _Search, apart: bool) -> Iterator[Repeats]:
@@ -99,9 +98,9 @@ def _in_memory(rows: Int64s, search: _Search, apart: bool) -> Iterator[Repeats]:
     first = np.flatnonzero(np.diff(rows[:, KEY], prepend=rows[0, KEY] ^ 1))
     windows = np.add.reduceat(rows[:, SIZE] >> 1, first)
     ends = np.append(first[1:], len(rows))
-    is_large = (windows > search.share) & (not apart)
+    is_large = windows > search.share
     for group in np.flatnonzero(is_large).tolist():
-        yield from _taken_apart([rows[first[group] : ends[group]]], search)
+        yield from _one_after_another([rows[first[group] : ends[group]]], search, apart)
     rows = rows[np.repeat(~is_large, ends - first)]
     if not len(rows):
         return
@@ -112,28 +111,36 @@ def _in_memory(rows: Int64s, search: _Search, apart: bool) -> Iterator[Repeats]:
         yield _resolved(rows[before : before + size], search, table)
 
 
+def _one_after_another(parts: Sequence[Part], search: _Search, apart: bool) -> Iterator[Repeats]:
+    """The windows of one key, by place, against a table of the different ones so far."""
+    table = table_of(search.limit)
+    continues = False
+    with closing(_ascending(parts, search)) as arrays:
+        try:
+            for rows in arrays:
+                for start, stop in _shares(rows[:, SIZE] >> 1, search.share):
+                    yield _resolved(rows[start:stop], search, table, continues, closes=False)
+                    continues = True
+        except TableFull:
+            if apart:  # a limit of different windows with one hash of 64 bits
+                raise
+            continues = False
+    if continues:
+        yield Repeats(np.zeros((0, 2), dtype=np.int64), left_open(table))
+    else:
+        yield from _taken_apart(parts, search)
+
+
 def _taken_apart(parts: Sequence[Part], search: _Search) -> Iterator[Repeats]:
     path = search.new_file()
     with path.open("wb") as file:
         for rows in _read(parts, search):
             for start, stop in _shares(rows[:, SIZE] >> 1, search.share):
                 some = rows[start:stop]
-                windows = expanded(
-                    search.corpus.like, some, search.corpus.addresses(some[:, PLACE]), search.length
-                )
-                file.write(windows.tobytes())
+                addresses = search.corpus.addresses(some[:, PLACE])
+                file.write(expanded(search.corpus.like, some, addresses, search.length).tobytes())
     yield from _found([path], search, apart=True)
     path.unlink()
-
-
-def _one_after_another(parts: Sequence[Part], search: _Search) -> Iterator[Repeats]:
-    """Windows of one hash, any number and nearly always equal: by place, against what the table holds."""
-    table = table_of(max(search.limit, 64))
-    continues = False
-    for rows in _ascending(parts, search):
-        yield _resolved(rows, search, table, continues, closes=False)
-        continues = True
-    yield Repeats(np.zeros((0, 2), dtype=np.int64), left_open(table))
 
 
 def _resolved(
@@ -143,15 +150,19 @@ def _resolved(
     return Repeats(*resolve(search.corpus.like, rows, addresses, search.length, table, continues, closes))
 
 
-def _ascending(parts: Sequence[Part], search: _Search) -> Iterator[Int64s]:
+def _ascending(parts: Sequence[Part], search: _Search) -> Generator[Int64s]:
     """All rows by place, in arrays within the limit."""
     if _size(parts) <= search.limit:
         rows = _loaded(parts, search)
         yield rows[np.argsort(rows[:, PLACE])]
         return
-    for bucket in _bucketed(parts, PLACE, *_range(parts, PLACE, search), search):
-        yield from _ascending([bucket], search)
-        bucket.unlink()
+    buckets = _bucketed(parts, PLACE, *_range(parts, PLACE, search), search)
+    try:
+        for bucket in buckets:
+            yield from _ascending([bucket], search)
+    finally:
+        for bucket in buckets:
+            bucket.unlink()
 
 
 def _bucketed(parts: Sequence[Part], column: int, low: int, high: int, search: _Search) -> list[Path]:

@@ -29,6 +29,10 @@ ENTRIES, BITS = 0, 1
 """Places in the state of a table that stays open: entries so far, and the bits of its size."""
 
 
+class TableFull(Exception):
+    """More different windows than a table has room for."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Entries of one group: the first window of each content, in the order in which they came."""
@@ -67,18 +71,19 @@ def resolve(
     closes     the last group ends here
 
     Marked are windows that equal a better one. Kept are the best of several, told when their group ends.
-    Raises MemoryError if a group that goes on over several calls outgrows the table.
+    Raises TableFull if the windows of a group that goes on over several calls are too many different ones.
     """
     windows = int((rows[:, 2] >> 1).sum())
     marked = np.empty((windows, 2), dtype=np.int64)
     kept = np.empty((windows + table.places.size, 2), dtype=np.int64)
     power = np.uint64(pow(int(BASE), length, 1 << 64))
     arrays = (table.slots, table.hashes, table.places, table.addresses, table.repeated, table.state)
+    rows, addresses = read_only(np.ascontiguousarray(rows)), read_only(addresses)
     num_marked, num_kept = _resolve(
         read_only(like[:0]), rows, addresses, length, power, arrays, continues, closes, marked, kept
     )
     if num_marked < 0:
-        raise MemoryError("too many different windows have the same hash")
+        raise TableFull(f"more than {table.places.size} different windows have one key")
     return marked[:num_marked].copy(), kept[:num_kept].copy()
 
 
@@ -92,9 +97,8 @@ def left_open(table: Table) -> Int64s:
 def expanded(like: npt.NDArray[Any], rows: Int64s, addresses: Int64s, length: int) -> Int64s:
     """int64[windows, 3]: a row for each window of these runs, with the hash of all its tokens as the key."""
     out = np.empty((int((rows[:, 2] >> 1).sum()), 3), dtype=np.int64)
-    _expand(
-        read_only(like[:0]), rows, addresses, length, np.uint64(pow(int(BASE), length, 1 << 64)), out
-    )
+    rows, addresses = read_only(np.ascontiguousarray(rows)), read_only(addresses)
+    _expand(read_only(like[:0]), rows, addresses, length, np.uint64(pow(int(BASE), length, 1 << 64)), out)
     return out
 
 
@@ -147,7 +151,7 @@ def _resolve(like, rows, row_addresses, length, power, table, continues, closes,
                 start = stop
                 continue
             entries, bits = 0, 1
-            while (1 << bits) < (2 * windows if ends else slots.size):
+            while (1 << bits) < slots.size and (1 << bits) < (2 * windows if ends else slots.size):
                 bits += 1
             for slot in range(1 << bits):
                 slots[slot] = 0

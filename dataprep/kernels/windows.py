@@ -2,9 +2,9 @@
 
 A window is `length` tokens of one document. Of the hashes of its shorter grams (`gram_of(length)` tokens) the
 lowest is its key: it depends on the tokens of the window alone, so equal windows have equal keys. (These are
-the minimizers of Roberts et al. 2004, and the winnowing of Schleimer et al. 2003.) Neighbouring windows mostly
-share their lowest gram, so they are told as runs: in text there is one for about every
-(length - gram + 2) / 2 tokens. Which windows are in fact equal is settled on the tokens, in `repeats.py`.
+the minimizers of Roberts et al. 2004, and the winnowing of Schleimer et al. 2003.) Neighbours mostly share
+their lowest gram, so they are told as runs: in text there is one for about every (length - gram + 2) / 2
+tokens. Which windows are in fact equal is settled on the tokens, in `repeats.py`.
 
 A run is a row of int64[m, 3]:
   key    64 bits, evenly spread; equal for all windows of the run, and for windows equal to one of them
@@ -34,7 +34,7 @@ BASE = np.uint64(0x9E3779B97F4A7C15)
 LEAST_LENGTH = 2
 PIECE = 1 << 16
 """Windows of a run at most, so that what is made from one run is small however long a document is."""
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 
 
 def gram_of(length: int) -> int:
