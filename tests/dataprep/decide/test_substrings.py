@@ -53,13 +53,13 @@ def splits_of(documents: Documents, order: Sequence[int], cuts: Sequence[int]) -
 
 def cut(splits: Sequence[Split], length: int, memory_bytes: int, parts: int | None) -> dict[int, set[int]]:
     """Positions that are cut, by rank."""
-    found = {}
+    found: dict[int, set[int]] = {}
     with TemporaryDirectory() as folder:
         results = list(cut_ranges(splits, length, Path(folder), memory_bytes, parts))
         assert list(Path(folder).iterdir()) == []
     assert len(results) == len(splits)
     for split, ranges in zip(splits, results, strict=True):
-        found |= {rank: set[int]() for rank in split.ranks.tolist()}
+        found |= {rank: set() for rank in split.ranks.tolist()}
         for document, start, end in ranges.tolist():
             assert split.token_offsets[document] <= start < end <= split.token_offsets[document + 1]
             first = int(split.token_offsets[document])
