@@ -113,6 +113,17 @@ def test_equal_hashes_of_different_windows_decide_nothing() -> None:
     assert kept.tolist() == [[0, 1], [3, 1]]
 
 
+def test_after_a_window_that_is_known_the_next_is_compared_too() -> None:
+    """(p, a, b, c) is known; (a, b, c, t) is not, but for one with its hash and its last token."""
+    p, a, b, c, t = 3, 10, 20, 30, 40
+    other = np.append(np.array([a, b, c]) + COLLIDING, t)
+    tokens = np.array([p, a, b, c, *other, p, a, b, c, t], dtype=np.uint32)
+    places = np.array([0, 4, 8])
+    rows = np.stack([np.full(3, 7), places, np.array([2, 2, 4])], axis=1)
+    marked, kept = resolve(tokens, rows, places * 4 + tokens.ctypes.data, 4, table_of(4))
+    assert marked.tolist() == [[8, 1]] and kept.tolist() == [[0, 1]]
+
+
 def test_a_group_may_go_on_over_several_calls() -> None:
     contents = [np.array([5, 6, n % 3]) for n in range(9)]
     tokens, rows, addresses = windows_of(contents)
