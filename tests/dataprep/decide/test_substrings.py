@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import json
 import tracemalloc
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,6 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -128,7 +131,7 @@ def test_a_passage_shared_by_two_documents_stays_in_the_better_one() -> None:
 def test_identical_documents_lose_everything_but_one_copy() -> None:
     documents = [list(range(80))] * 500
     assert cut_of(documents, 50) == [set()] + [set(range(80))] * 499
-    assert cut_of(documents, 50, TINY) == [set()] + [set(range(80))] * 499
+    assert cut_of(documents[:40], 50, TINY) == [set()] + [set(range(80))] * 39
     assert cut_of(documents, 81) == [set()] * 500
 
 
@@ -188,6 +191,18 @@ def test_one_huge_document_and_a_phrase_among_different_words(tmp_path: Path) ->
     tracemalloc.stop()
     assert found.tolist() == wanted.tolist() and list(folder.iterdir()) == []
     assert peak < 4 * 10**6 + 16 * 10**6  # what a chunk of windows and the flags of the split take
+
+
+def test_manuals_of_several_versions(data_pack: Path) -> None:
+    """Real text, which has much in common: the beginnings of 60 pages, three pages of each title."""
+    path = data_pack / "docs_versions" / "django_docs_4_versions.jsonl.zst"
+    with zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True) as stream:
+        strings = [json.loads(line)["text"] for line in io.TextIOWrapper(stream, encoding="utf-8")]
+    by_title = sorted(enumerate(strings), key=lambda pair: (pair[1][:30], pair[0]))
+    documents = [[*text[:1500].encode()] for _, text in by_title[400:460]]
+    wanted = slow.cut(documents, 60)
+    assert sum(map(len, wanted)) > sum(map(len, documents)) / 4
+    assert cut_of(documents, 60) == cut_of(documents, 60, SMALL) == wanted
 
 
 def test_windows_are_told_with_the_place_of_the_best() -> None:
