@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from dataprep.cache import Cache, Entry
-from dataprep.chain import BASE, chain_of
+from dataprep.chain import BASE, Link, chain_of
 from dataprep.fingerprints import Fingerprints
 from dataprep.readers import InputFile
 from dataprep.readers.splits import make_splits
 from dataprep.recipe import Recipe
-from dataprep.stages import cap, decide, judge, measure, pack, repeats, sample, tokenizer, write
+from dataprep.stages import cap, decide, judge, measure, pack, passages, repeats, sample, tokenizer, write
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.decisions import (
     Planned,
@@ -35,6 +35,9 @@ from dataprep.stages.groups import Group, groups_of
 from dataprep.stages.measure import SplitPlan
 from dataprep.why import explain, explain_extents
 from manifests.shard import dtype_for_vocab
+
+CUTTING = (repeats.CUTS, passages.SPANS)
+"""Kinds of stages that leave what a CorpusEdit takes out of texts."""
 
 
 def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
@@ -175,7 +178,7 @@ class Plans:
                 assert keys is not None
                 self.keys.append(keys)
         self.entries[stage.name] = list(entries)
-        if stage.kind == repeats.CUTS:
+        if stage.kind in CUTTING:
             for index, plan in with_cuts(stage.label, self.planned).items():
                 self.splits[index] = plan
 
@@ -186,10 +189,15 @@ class Plans:
             self.entries.pop(each, None)
         for index, plan in enumerate(self.splits):
             chain = [
-                link.before_cut if Stage(repeats.CUTS, link.label).name not in self.entries else link
+                link
+                if link.cut and Stage(link.cut.kind, link.label).name in self.entries
+                else link.before_cut
                 for link in plan.chain
             ]
             self.splits[index] = replace(plan, chain=tuple(chain))
+
+    def _is_cut(self, link: Link) -> bool:
+        return link.cut is not None and Stage(link.cut.kind, link.label).name in self.entries
 
     @property
     def dtype(self) -> str:

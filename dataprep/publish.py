@@ -277,7 +277,7 @@ def _step_records(plans: Plans) -> list[StepRecord]:
             by_stage.setdefault(after["stage"], []).append((before, after))
     entries = dict(zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True))
     records = []
-    for label in [SAMPLE, judge.MAX_BYTES, *entries, judge.EMPTY, judge.ROUTE]:
+    for label in [SAMPLE, judge.MAX_BYTES, *entries, judge.ROUTE, decide.EMPTY]:
         rows = by_stage.get(label, [])
         if label not in entries and not rows:
             continue

@@ -16,6 +16,7 @@ from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import Link
 from dataprep.decide.exact import copies
 from dataprep.decide.records import number_of_partitions, read_partition, write_records
+from dataprep.kernels.hashing import hash128
 from dataprep.stages import rank
 from dataprep.stages.base import Task
 from dataprep.stages.groups import Group, columns_digest, group_of, narrowed
@@ -34,7 +35,8 @@ from manifests.fingerprint import digest_value
 
 HASHES, COPIES = "hashes", "copies"
 VERSION = 1
-RECORD_BYTES = 24
+NO_TEXT = hash128(np.zeros(0, dtype=np.uint8), np.zeros(2, dtype=np.int64))[0]
+"""Documents without text at the step's place are no copies of each other."""
 SORTED_BYTES = 100
 """What a record takes while its partition is sorted."""
 
@@ -81,6 +83,9 @@ def write_hashes(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
     if present is not None:
         rows = rows[present]
     hashes = signal_of(group, payload["label"], "content_hash", rows, cache)
+    if hashes is not None:
+        some = (hashes != NO_TEXT).any(axis=1)
+        rows, hashes = rows[some], hashes[some]
     records = np.zeros((len(rows), 3), dtype=np.uint64)
     if len(rows):
         mixed = grouped(group, payload["label"], payload["within"], rows, cache)

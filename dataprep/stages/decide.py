@@ -1,8 +1,8 @@
 """DECIDE: one verdict for each document of the corpus: kept, or dropped with its reasons; held out; sampled.
 
 Puts together what the rules said of each document (judge.py) and what the decisions over all documents
-removed, in that order wherever the steps stand in the recipe (DESIGN section 4, "Deciding"); then held-out
-documents, and last the sample that the tokenizer is trained or probed on. No text is read.
+removed, in that order wherever the steps stand in the recipe (DESIGN section 4, "Deciding"); then empty
+texts, held-out documents, and last the sample that the tokenizer is trained or probed on. No text is read.
 
 One task, which takes a group of splits at a time, three times over: for the held-out choice and the counts,
 for the sample, and to write. Memory: the columns of one group, about 150 bytes a document of it.
@@ -39,6 +39,7 @@ from manifests.fingerprint import digest_value
 STAGE = "decide"
 VERSION = 3
 VERDICTS = "verdicts.arrow"
+EMPTY = "empty_text"
 
 Outcome = Mapping[str, Sequence[Sequence[str]]]
 """Label of a decision -> kind of stage and key of the entries that hold what it removed."""
@@ -169,9 +170,9 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
             [
                 judge.MAX_BYTES,
                 *payload["rules"],
-                judge.EMPTY,
                 judge.ROUTE,
                 *(label for label, _ in payload["removals"]),
+                EMPTY,
             ],
             payload["applies"],
             frozenset(payload["rewriting"]),
@@ -196,12 +197,12 @@ def _reasons(payload: Mapping[str, Any], cache: Cache) -> list[tuple[str, str]]:
         for label, names in mine.items():
             found.setdefault(label, []).append(names)
     reasons = []
-    for label in [judge.MAX_BYTES, *payload["rules"], judge.EMPTY, judge.ROUTE]:
+    for label in [judge.MAX_BYTES, *payload["rules"], judge.ROUTE]:
         orders = found.get(label, [])
         agreed = orders[0] if orders and all(each == orders[0] for each in orders) else None
         names = agreed if agreed is not None else sorted({name for each in orders for name in each})
         reasons += [(label, name) for name in names]
-    return reasons + [(label, label) for label, _ in payload["removals"]]
+    return [*reasons, *((label, label) for label, _ in payload["removals"]), (EMPTY, EMPTY)]
 
 
 def _parts(payload: Mapping[str, Any], reasons: Sequence[tuple[str, str]], cache: Cache) -> Iterator[Part]:
@@ -218,7 +219,7 @@ def _parts(payload: Mapping[str, Any], reasons: Sequence[tuple[str, str]], cache
             word, bit = divmod(number, 64)
             applied[tuple(pair)] = (judged[f"reasons{word}"] >> np.uint64(bit)) & np.uint64(1) > 0
         nobody = np.zeros(len(columns), dtype=bool)
-        count = len(reasons) - len(payload["removals"])
+        count = len(reasons) - len(payload["removals"]) - 1
         for label, reason in reasons[:count]:
             verdicts.drop(label, reason, applied.get((label, reason), nobody))
         match = np.full(len(columns), -1, dtype=np.int64)
@@ -233,6 +234,7 @@ def _parts(payload: Mapping[str, Any], reasons: Sequence[tuple[str, str]], cache
             verdicts.drop(label, label, gone)
             keepers = keepers_between(entries, cache, group.start, group.start + len(columns))
             np.add.at(cluster, keepers[:, 0] - group.start, keepers[:, 1])
+        verdicts.drop(EMPTY, EMPTY, final_bytes == 0)
         _follow(match, similarity, [entries for _, entries in payload["removals"]], cache)
         yield Part(
             group,

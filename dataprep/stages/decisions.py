@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dataprep.cache import Entry
 from dataprep.chain import Cut, Link, labels
 from dataprep.recipe import Recipe
-from dataprep.stages import copies, judge, measure, near, rank, repeats, settle
+from dataprep.stages import copies, judge, measure, near, passages, rank, repeats, settle
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Group
 from dataprep.stages.measure import SplitPlan
@@ -31,8 +31,12 @@ ORDER = ("exact_dedup", "minhash_dedup")
 """The steps in the order in which they decide."""
 
 
-EDIT_KINDS = (judge.STAGE, rank.KIND, repeats.UNITS, repeats.REPEATS, repeats.CUTS)
-"""The stages of a CorpusEdit; MEASURE comes after them."""
+def edit_kinds_of(link: Link) -> tuple[str, ...]:
+    """The stages of a CorpusEdit, in order. The last leaves the cuts; MEASURE comes after it."""
+    own: tuple[str, ...] = (repeats.UNITS, repeats.REPEATS, repeats.CUTS)
+    if link.step.name == "substring_dedup":
+        own = (passages.PASSAGES, passages.LAYOUT, passages.WINDOWS, passages.MATCHES, passages.SPANS)
+    return (judge.STAGE, rank.KIND, *own)
 
 
 def kinds_of(link: Link) -> tuple[str, ...]:
@@ -77,33 +81,57 @@ def edits_of(recipe: Recipe) -> list[Link]:
 
 def edit_stages(recipe: Recipe) -> list[Stage]:
     """The stages of those steps, after the first MEASURE."""
-    return [Stage(kind, link.label) for link in edits_of(recipe) for kind in (*EDIT_KINDS, measure.STAGE)]
+    return [
+        Stage(kind, link.label) for link in edits_of(recipe) for kind in (*edit_kinds_of(link), measure.STAGE)
+    ]
 
 
 def edit_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     """The tasks of one of these, but MEASURE."""
     link = next(each for each in edits_of(planned.recipe) if each.label == stage.label)
-    done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in EDIT_KINDS}
+    done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in edit_kinds_of(link)}
     if stage.kind == judge.STAGE:
         return judge.tasks_of(planned.recipe, planned.groups, planned.cuts, until=link.label)
     if stage.kind == rank.KIND:
         return rank.tasks_of(planned.recipe, planned.groups, link)
     (ranked,) = done[rank.KIND]
+    groups, memory_bytes = planned.groups, planned.recipe.memory
+    if link.step.name == "substring_dedup":
+        return _passage_tasks(stage.kind, link, planned, done)
     if stage.kind == repeats.UNITS:
         text_bytes = sum(entry.facts["text_bytes"] for entry in planned.entries[measure.STAGE])
-        memory_bytes = planned.recipe.memory
         judged = done[judge.STAGE]
-        return repeats.units_tasks(link, planned.groups, judged, ranked, text_bytes, memory_bytes)
+        return repeats.units_tasks(link, groups, judged, ranked, text_bytes, memory_bytes)
     if stage.kind == repeats.REPEATS:
         return repeats.repeats_tasks(link, done[repeats.UNITS], ranked)
-    return repeats.cuts_tasks(link, planned.groups, done[repeats.REPEATS])
+    return repeats.cuts_tasks(link, groups, done[repeats.REPEATS])
+
+
+def _passage_tasks(
+    kind: str, link: Link, planned: Planned, done: Mapping[str, Sequence[Entry]]
+) -> Sequence[Task]:
+    groups, memory_bytes = planned.groups, planned.recipe.memory
+    (ranked,) = done[rank.KIND]
+    written, layouts = done[passages.PASSAGES], done[passages.LAYOUT]
+    windowed, matched = done[passages.WINDOWS], done[passages.MATCHES]
+    match kind:
+        case passages.PASSAGES:
+            splits, keys, judged = planned.splits, planned.keys, done[judge.STAGE]
+            return passages.passages_tasks(link, groups, splits, keys, judged, ranked)
+        case passages.LAYOUT:
+            return passages.layout_tasks(link, groups, written)
+        case passages.WINDOWS:
+            return passages.windows_tasks(link, groups, written, layouts, memory_bytes)
+        case passages.MATCHES:
+            return passages.matches_tasks(link, groups, written, layouts, windowed, memory_bytes)
+    return passages.spans_tasks(link, groups, written, windowed, matched)
 
 
 def with_cuts(label: str, planned: Planned) -> dict[int, SplitPlan]:
     """The splits that a CorpusEdit looked at, by number, with what it takes out of them."""
     link = next(each for each in edits_of(planned.recipe) if each.label == label)
     found = {}
-    entries = planned.entries[Stage(repeats.CUTS, label).name]
+    entries = planned.entries[Stage(edit_kinds_of(link)[-1], label).name]
     for (index, _, _), entry in zip(repeats.places_of(link, planned.groups), entries, strict=True):
         plan = planned.splits[index]
         cut = Cut(entry.facts["digest"], entry.receipt["stage"], entry.key)

@@ -1,4 +1,4 @@
-"""JUDGE: what each document gets by itself: the per-source cap on bytes, the rules, empty texts, routing.
+"""JUDGE: what each document gets by itself: the per-source cap on bytes, the rules, routing.
 
 Rules are judged wherever they stand in the recipe, and all of them, so that joint reasons show. What depends
 on other documents (duplicates, held-out) comes after, over what passed here. No text is read. A task takes
@@ -34,7 +34,6 @@ STAGE = "judge"
 VERSION = 1
 VERDICTS = "judged.arrow"
 MAX_BYTES = "max_bytes"
-EMPTY = "empty_text"
 ROUTE = "route"
 NOT_ROUTED = "not_routed"
 
@@ -68,6 +67,7 @@ def tasks_of(
             for name, source in recipe.sources.items()
         },
         "is_last": until is None,
+        "cutting": [link.label for link in links if isinstance(link.step, CorpusEdit)],
         "steps": steps,
     }
     chain = chain_to_json([link for link, _ in drops])
@@ -99,21 +99,32 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
             verdicts.drop(link.label, reason, rows)
         if consulted(link.step, link.params) != looked_up[link.label]:
             raise input_changed(f"step {link.label}")
+    output = np.zeros(len(columns), dtype=np.int32)
+    passed = verdicts.kept
     if payload["is_last"]:
-        (final_bytes,) = columns.all(FINAL, "text_bytes")
-        verdicts.drop(EMPTY, EMPTY, final_bytes == 0)
         output = _route(payload, columns)
         verdicts.drop(ROUTE, NOT_ROUTED, output == STAYS)
-    else:
-        output = np.zeros(len(columns), dtype=np.int32)
+        passed = verdicts.kept & ~_never_had_text(columns, payload["cutting"])
     masks = {f"reasons{word}": mask for word, mask in enumerate(verdicts.masks)}
-    write_columns(folder / VERDICTS, {"code": verdicts.code, **masks, "output": output})
+    write_columns(folder / VERDICTS, {"code": verdicts.code, **masks, "passed": passed, "output": output})
     return {
         "documents": len(columns),
-        "passed": int(verdicts.kept.sum()),
-        "passed_digest": hashlib.blake2b(np.packbits(verdicts.kept).tobytes(), digest_size=16).hexdigest(),
+        "passed": int(passed.sum()),
+        "passed_digest": hashlib.blake2b(np.packbits(passed).tobytes(), digest_size=16).hexdigest(),
         "reasons": [list(pair) for pair in verdicts.reasons],
     }
+
+
+def _never_had_text(columns: Columns, cutting: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """bool [n]: empty, and not because other documents have the same text. Those that were emptied so are
+    judged last (DECIDE), since they may be copies that have a name for what stays in their stead."""
+    (final_bytes,) = columns.all(FINAL, "text_bytes")
+    empty: npt.NDArray[np.bool_] = final_bytes == 0
+    for label in cutting:
+        for index in range(len(columns.splits)):
+            if columns.has(index, label) and empty[columns.place(index)].any():
+                empty[columns.place(index)] &= columns.of_split(index, label)["removed_bytes"] == 0
+    return empty
 
 
 def _over(columns: Columns, capped: Sequence[Mapping[str, Any] | None]) -> npt.NDArray[np.bool_]:

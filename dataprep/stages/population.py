@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from dataprep.cache import Cache, Entry
 from dataprep.columnfile import read_columns
-from dataprep.decide.verdicts import KEPT
 from dataprep.stages import judge
 from dataprep.stages.arrays import mapped
 from dataprep.stages.groups import Columns, Group
@@ -86,8 +85,8 @@ def population(
     group: Group, label: str, judged: str, removals: Removals, cache: Cache
 ) -> npt.NDArray[np.bool_]:
     """bool [n]: the documents of a group that the decision `label` looks at."""
-    code: Any = read_columns(cache.get(judge.STAGE, judged).file(judge.VERDICTS))["code"]
-    chosen: npt.NDArray[np.bool_] = code == KEPT
+    passed: Any = read_columns(cache.get(judge.STAGE, judged).file(judge.VERDICTS))["passed"]
+    chosen: npt.NDArray[np.bool_] = passed.copy()
     columns = Columns(group, cache)
     for index in range(len(group.splits)):
         if not columns.has(index, label):

@@ -78,7 +78,8 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         raw_hash = columns.all(BASE, "raw_hash")[0]
         (text_bytes,) = columns.all(payload["sizes"], "text_bytes")
         orders = {f"order_{name}": _order(columns, payload["measured"], name) for name in params.order_fields}
-        keys = ranks_of(params, orders, columns.sources(payload["sources"]), text_bytes)
+        is_empty = (text_bytes == 0).astype(np.int64)  # so that no copy goes for one without text
+        keys = [is_empty, *ranks_of(params, orders, columns.sources(payload["sources"]), text_bytes)]
         parts.append(folder / f"part-{group.number}.npy")
         write_part(parts[-1], group.start, keys, raw_hash)
         total += len(columns)

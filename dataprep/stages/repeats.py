@@ -23,7 +23,6 @@ from dataprep.chain import Link
 from dataprep.columnfile import read_columns
 from dataprep.decide.lines import in_groups, resolve_units
 from dataprep.decide.records import number_of_partitions, read_partition, write_records
-from dataprep.decide.verdicts import KEPT
 from dataprep.kernels.xxh3 import hash64
 from dataprep.stages import judge, rank
 from dataprep.stages.arrays import mapped
@@ -100,7 +99,7 @@ def passed(payload: Mapping[str, Any], cache: Cache) -> npt.NDArray[np.bool_]:
     """bool[n]: the documents of a split that the rules kept."""
     key, first, count = payload["judged"]
     columns: Any = read_columns(cache.get(judge.STAGE, key).file(judge.VERDICTS), first, count)
-    kept: npt.NDArray[np.bool_] = columns["code"] == KEPT
+    kept: npt.NDArray[np.bool_] = columns["passed"]
     return kept
 
 
