@@ -285,6 +285,12 @@ def read_raw(path: Path, dtype: np.dtype[Any] | None, eos_id: int | None) -> Tok
             "the tokenizer has no end-of-text token, so nothing tells where documents end", where=str(path)
         )
     tokens = np.memmap(path, found, "r", offset, (count,)) if count else np.zeros(0, found)
+    if found.itemsize == 2 and count >= 16 and not tokens[1:SCAN_TOKENS:2].any():
+        raise UserError(
+            f"every second token is 0: as {found.name} this is no text, and most likely it is of 4 bytes",
+            where=str(path),
+            hint="--dtype uint32",
+        )
     return TokenFile(path, found, scan_documents(tokens, eos_id, notes), offset, tuple(notes))
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from manifests.errors import UserError
-from manifests.files import fsync_directory, link_or_copy, temporary_path
+from manifests.files import atomic_path, check_free_space, fsync_directory, temporary_path
 
 HOWS = ("auto", "hard", "symbolic", "copy")
 
@@ -24,7 +25,9 @@ def link_file(source: Path, target: Path, how: str = "auto") -> None:
     """
     real = source.resolve()
     if how == "copy":
-        link_or_copy(real, target)
+        check_free_space(target.parent, real.stat().st_size)
+        with atomic_path(target) as temporary:
+            shutil.copyfile(real, temporary)
         return
     if how in ("auto", "hard"):
         try:
