@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from dataprep.cli_corpora import add_verbs
 from dataprep.narrate import Narrator, printable
 from manifests.errors import UserError
 
@@ -302,6 +303,9 @@ def call_and_explain(command: Callable[[], Any]) -> int:
             print(f"\n{text}", file=sys.stderr)
         return int(exit.code or 0)
     return 0
+
+
+add_verbs(app)
 
 
 def main() -> None:

@@ -270,7 +270,7 @@ def test_a_dtype_that_reads_as_garbage(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="every second token is 0") as caught:
         bring_in(tmp_path, path, dtype="uint16")
     assert caught.value.hint == "--dtype uint32"
-    path = files.write_olmo(tmp_path / "a.npy", files.encoded()[:2])
+    path = files.write_olmo(tmp_path / "a.npy", files.encoded() * 2)
     with pytest.raises(UserError, match="outside the vocabulary"):
         bring_in(tmp_path, path, dtype="uint32")
 
