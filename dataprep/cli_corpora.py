@@ -228,6 +228,15 @@ def export(
     )
 
 
+def schema(
+    name: Annotated[str, typer.Argument(help="recipe, manifest, shard, input or receipt.")],
+) -> None:
+    """Print the JSON Schema of a kind of file, for editors and other programs."""
+    from dataprep.schemas import text_of
+
+    print(text_of(name), end="")
+
+
 def _pair(text: str) -> tuple[str, str]:
     name, separator, value = text.partition("=")
     if not name or not separator or not value:
@@ -262,6 +271,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "lineage": lineage,
     "diff": diff,
     "export": export,
+    "schema": schema,
 }
 
 
