@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from dataprep.corpora.layouts import TokenFile, read_token_file, token_files
+from dataprep.corpora.layouts import read_token_file, token_files
 from dataprep.corpora.links import link_file
 from dataprep.corpora.measure import Facts, Job, add, measure_shard, reproduced
+from dataprep.corpora.tokenfile import TokenFile
 from dataprep.tokenizers import TokenizerFacts, describe
 from dataprep.tokenizers.decode import Decoder
 from manifests.errors import UserError

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.corpora.layouts import TokenFile, scan_documents
+from dataprep.corpora.tokenfile import TokenFile, scan_documents
 from manifests.errors import UserError
 
 COLUMN = "tokens"

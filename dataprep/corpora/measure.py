@@ -17,7 +17,7 @@ import pyarrow as pa
 from tokenizers import Tokenizer
 
 from dataprep.columnfile import hashes_to_arrow
-from dataprep.corpora.layouts import TokenFile
+from dataprep.corpora.tokenfile import TokenFile
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import offsets_of
 from dataprep.tokenizers import TokenizerFacts, strip_special
