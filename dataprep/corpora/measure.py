@@ -6,7 +6,6 @@ Goes over the documents in groups, so that the memory is that of a group and of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from dataprep.corpora.tokenfile import TokenFile
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import offsets_of
 from dataprep.tokenizers import TokenizerFacts, strip_special
-from dataprep.tokenizers.decode import Decoder
+from dataprep.tokenizers.decode import Decoder, document_groups
 from manifests.errors import UserError
 from manifests.shard import table_path
 from manifests.tables import document_schema, write_document_table
@@ -88,7 +87,7 @@ def measure_shard(
     ends = offsets_of(lengths)
     hashes, text_bytes = [], []
     facts: Facts | None = None
-    for first, last in _groups(ends):
+    for first, last in document_groups(ends, GROUP_TOKENS):
         part = np.asarray(tokens[ends[first] : ends[last]])
         found, parts = _measure(part, ends[first : last + 1] - ends[first], tokenizer, decoder)
         facts = add(facts, found)
@@ -99,15 +98,6 @@ def measure_shard(
         table_path(prefix), _table(place, ends, np.concatenate(hashes), np.concatenate(text_bytes))
     )
     return facts
-
-
-def _groups(ends: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    first = 0
-    while first < ends.size - 1:
-        fits = int(np.searchsorted(ends, ends[first] + GROUP_TOKENS, side="right")) - 1
-        last = max(first + 1, fits)
-        yield first, last
-        first = last
 
 
 def _measure(

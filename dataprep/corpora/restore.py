@@ -19,7 +19,7 @@ from dataprep.columns import texts_to_arrow
 from dataprep.corpora.tables import table_of
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import Texts
-from dataprep.tokenizers.decode import Decoder
+from dataprep.tokenizers.decode import Decoder, document_groups
 from manifests.corpus import Corpus
 from manifests.lists import Shard
 
@@ -59,16 +59,13 @@ def restore(corpus: Corpus, shard: Shard, decoder: Decoder, rows: range | None =
     table = table_of(corpus, shard)
     rows = range(shard.documents) if rows is None else rows
     offsets = reader.offsets
-    first = rows.start
-    while first < rows.stop:
-        fits = int(np.searchsorted(offsets, offsets[first] + GROUP_TOKENS, side="right")) - 1
-        last = min(max(first + 1, fits), rows.stop)
+    for start, stop in document_groups(offsets[rows.start : rows.stop + 1], GROUP_TOKENS):
+        first, last = rows.start + start, rows.start + stop
         tokens = np.asarray(reader.tokens[offsets[first] : offsets[last]])
         ends = offsets[first + 1 : last + 1] - offsets[first]
         texts = _decode(tokens, ends, decoder, closing_token(corpus, shard.source))
         part = table.slice(first, last - first)
         yield Restored(part, texts, _is_exact(corpus, shard, part, texts))
-        first = last
 
 
 def closing_token(corpus: Corpus, source: str) -> int | None:

@@ -10,6 +10,8 @@ compares it.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,11 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from dataprep.kernels.texts import Offsets, Texts, concat, offsets_of
+from dataprep.kernels.token_bytes import bytes_of_tokens
 from manifests.errors import UserError
 
 TOKENS_AT_ONCE = 1 << 20
-"""A piece of work: about 30 bytes of memory for each of its tokens, and a document is never cut."""
+"""What `tokenizers` is given at once; its lists and strings take about 60 bytes a token."""
 
 SEQUENCES = ("decoders", "pretokenizers", "normalizers")
 """Where a component that is a sequence keeps its parts."""
@@ -54,31 +57,40 @@ class Decoder:
         ends = offsets_of(np.asarray(lengths, dtype=np.int64))
         if ends[-1] != tokens.size:
             raise ValueError(f"{ends[-1]} tokens by the lengths, but there are {tokens.size}")
-        parts = []
-        first = 0
-        while first < ends.size - 1:
-            fits = int(np.searchsorted(ends, ends[first] + TOKENS_AT_ONCE, side="right")) - 1
-            last = max(first + 1, fits)
-            parts.append(self._decode(tokens[ends[first] : ends[last]], ends[first : last + 1] - ends[first]))
-            first = last
-        return parts[0] if len(parts) == 1 else concat(parts)
+        if self._pieces is not None:
+            return self._by_table(tokens, ends, self._pieces)
+        parts = [
+            self._by_library(tokens[ends[first] : ends[last]], ends[first : last + 1] - ends[first])
+            for first, last in document_groups(ends, TOKENS_AT_ONCE)
+        ]
+        return concat(parts)
 
-    def _decode(self, tokens: npt.NDArray[Any], ends: Offsets) -> Texts:
-        if self._pieces is None:
-            documents = [
-                tokens[start:stop].tolist()
-                for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-            ]
-            return Texts.from_strings(self._tokenizer.decode_batch(documents, skip_special_tokens=False))
-        ids = np.asarray(tokens, dtype=np.int64)
-        if ids.size and not 0 <= int(ids.min()) <= int(ids.max()) < len(self._pieces):
+    def _by_table(self, tokens: npt.NDArray[Any], ends: Offsets, pieces: Texts) -> Texts:
+        try:
+            return Texts(*bytes_of_tokens(tokens, ends, pieces.data, pieces.offsets))
+        except ValueError as error:
             raise UserError(
-                f"the token ids go from {int(ids.min()):,} to {int(ids.max()):,}; the tokenizer has 0 to "
-                f"{len(self._pieces) - 1:,}",
-                hint="is it the tokenizer that made these tokens?",
-            )
-        bytes_of_tokens = self._pieces.take(ids)
-        return Texts(bytes_of_tokens.data, bytes_of_tokens.offsets[ends])
+                f"an id is not of this tokenizer: {error}", hint="is it the tokenizer that made these tokens?"
+            ) from None
+
+    def _by_library(self, tokens: npt.NDArray[Any], ends: Offsets) -> Texts:
+        borders = ends.tolist()
+        documents = [tokens[start:stop].tolist() for start, stop in pairwise(borders)]
+        return Texts.from_strings(self._tokenizer.decode_batch(documents, skip_special_tokens=False))
+
+
+def document_groups(ends: Offsets, limit: int) -> Iterator[tuple[int, int]]:
+    """(first document, document after the last) of groups of at most `limit` tokens, or of one longer
+    document.
+
+    ends  int64 [n + 1], where documents begin and end
+    """
+    first = 0
+    while first < ends.size - 1:
+        fits = int(np.searchsorted(ends, ends[first] + limit, side="right")) - 1
+        last = max(first + 1, fits)
+        yield first, last
+        first = last
 
 
 def byte_alphabet() -> dict[str, int]:

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from dataprep.kernels.texts import Texts
 from dataprep.tokenizers import decode as module
 from dataprep.tokenizers import strip_special, train_bpe
-from dataprep.tokenizers.decode import Decoder, byte_alphabet
+from dataprep.tokenizers.decode import Decoder, byte_alphabet, document_groups
 from manifests.errors import UserError
 
 TOKENIZER_JSON = train_bpe(
@@ -35,14 +35,36 @@ def encoded(texts: list[str], dtype: str = "int32") -> tuple[np.ndarray, np.ndar
     )
 
 
-@given(texts=st.lists(TEXT, max_size=8), at_once=st.sampled_from([1, 7, 1 << 20]))
-def test_a_round_trip_is_exact(texts: list[str], at_once: int) -> None:
+@given(texts=st.lists(TEXT, max_size=8))
+def test_a_round_trip_is_exact(texts: list[str]) -> None:
+    found = DECODER.decode(*encoded(texts)) if texts else Texts.from_strings([])
+    assert list(found) == [text.encode() for text in texts]
+
+
+@given(texts=st.lists(TEXT, min_size=1, max_size=8), at_once=st.sampled_from([1, 7, 1 << 20]))
+def test_by_the_library(texts: list[str], at_once: int) -> None:
+    """A vocabulary that is not of bytes: what `tokenizers` makes of it, however much it is given at once."""
+    config = json.loads(TOKENIZER_JSON) | {"decoder": {"type": "Fuse"}}
+    decoder = Decoder(json.dumps(config))
+    tokens, lengths = encoded(texts)
     before, module.TOKENS_AT_ONCE = module.TOKENS_AT_ONCE, at_once
     try:
-        found = DECODER.decode(*encoded(texts)) if texts else Texts.from_strings([])
+        found = decoder.decode(tokens, lengths)
     finally:
         module.TOKENS_AT_ONCE = before
-    assert list(found) == [text.encode() for text in texts]
+    reference = Tokenizer.from_str(json.dumps(config))
+    ends = np.cumsum(lengths)
+    rows = [tokens[end - length : end].tolist() for end, length in zip(ends, lengths, strict=True)]
+    assert found.to_strings() == [reference.decode(row, skip_special_tokens=False) for row in rows]
+    assert not decoder.is_byte_level
+
+
+@given(lengths=st.lists(st.integers(0, 9), max_size=20), limit=st.integers(1, 20), first=st.integers(0, 99))
+def test_groups_of_documents(lengths: list[int], limit: int, first: int) -> None:
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64) + first
+    groups = list(document_groups(ends, limit))
+    assert [row for start, stop in groups for row in range(start, stop)] == list(range(len(lengths)))
+    assert all(ends[stop] - ends[start] <= limit or stop == start + 1 for start, stop in groups)
 
 
 @given(ids=st.lists(st.integers(0, VOCAB_SIZE - 1), max_size=40))
@@ -67,7 +89,7 @@ def test_the_alphabet_is_that_of_tokenizers() -> None:
 
 def test_an_id_outside_the_vocabulary() -> None:
     for ids in ([VOCAB_SIZE], [-1]):
-        with pytest.raises(UserError, match=f"the tokenizer has 0 to {VOCAB_SIZE - 1}"):
+        with pytest.raises(UserError, match=f"there are 0 to {VOCAB_SIZE - 1}"):
             DECODER.decode(np.array(ids), np.array([1]))
     with pytest.raises(ValueError, match="2 tokens by the lengths"):
         DECODER.decode(np.array([1]), np.array([2]))
