@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
 from rich.console import Console
 from rich.text import Text
-from rich.tree import Tree
 
 from dataprep.corpora.tables import inputs_of, table_of
 from dataprep.narrate import printable
@@ -111,37 +110,47 @@ def _inputs(corpus: Corpus, shard: Shard) -> list[dict[str, Any]]:
     return found
 
 
+Branch = tuple[str, list["Branch"]]
+"""A line and what hangs below it."""
+
+
 def print_lineage(found: Mapping[str, Any], console: Console) -> None:
     """Print what `lineage` found, as a tree."""
-    tree = Tree(_line(f"{found['corpus']}  {found['content_digest']}", "bold"))
-    tree.add(_line(f"made by {found['created_by']}, {found['made_by']}, recipe {found['recipe_digest']}"))
-    tree.add(_line(f"tokenizer {found['tokenizer']['digest']}"))
-    for parent in found["parents"]:
-        tree.add(_line(f"from {parent}"))
-    for source in found["sources"]:
-        licence = "" if source["license"] is None else f", licence {source['license']}"
-        branch = tree.add(_line(f"{source['source']}: {source['inputs']:,} input files{licence}", "bold"))
-        for step in source["steps"]:
-            branch.add(
-                _line(
-                    f"{step['name']} {step['version']}: {step['documents_in']:,} -> {step['documents_out']:,}"
-                )
-            )
-        for shard in source["shards"]:
-            line = f"{shard['name']}: {shard['documents']:,} documents, {shard['tokens']:,} tokens"
-            leaf = branch.add(_line(line))
-            inputs = shard["inputs"] or ()
-            for entry in inputs[:SHOWN_FILES]:
-                size = (
-                    ""
-                    if entry["size_bytes"] is None
-                    else f", {entry['size_bytes']:,} bytes, {entry['digest']}"
-                )
-                leaf.add(_line(f"{entry['name']}: {entry['documents']:,} documents{size}"))
-            if len(inputs) > SHOWN_FILES:
-                leaf.add(_line(f"and {len(inputs) - SHOWN_FILES:,} more files"))
-    console.print(tree)
+    top: list[Branch] = [
+        (f"made by {found['created_by']}, {found['made_by']}, recipe {found['recipe_digest']}", []),
+        (f"tokenizer {found['tokenizer']['digest']}", []),
+        *((f"from {parent}", []) for parent in found["parents"]),
+        *(_source_branch(source) for source in found["sources"]),
+    ]
+    console.print(Text(printable(f"{found['corpus']}  {found['content_digest']}"), style="bold"))
+    for line in _lines(top, ""):
+        console.print(Text(printable(line)))
 
 
-def _line(text: str, style: str = "") -> Text:
-    return Text(printable(text), style=style)
+def _lines(branches: Sequence[Branch], before: str) -> Iterator[str]:
+    for place, (line, below) in enumerate(branches):
+        last = place == len(branches) - 1
+        yield f"{before}{'└── ' if last else '├── '}{line}"
+        yield from _lines(below, before + ("    " if last else "│   "))
+
+
+def _source_branch(source: Mapping[str, Any]) -> Branch:
+    licence = "" if source["license"] is None else f", licence {source['license']}"
+    steps: list[Branch] = [
+        (f"{step['name']} {step['version']}: {step['documents_in']:,} -> {step['documents_out']:,}", [])
+        for step in source["steps"]
+    ]
+    shards = [_shard_branch(shard) for shard in source["shards"]]
+    return f"{source['source']}: {source['inputs']:,} input files{licence}", [*steps, *shards]
+
+
+def _shard_branch(shard: Mapping[str, Any]) -> Branch:
+    inputs = shard["inputs"] or ()
+    below: list[Branch] = []
+    for entry in inputs[:SHOWN_FILES]:
+        known = entry["size_bytes"] is not None
+        size = f", {entry['size_bytes']:,} bytes, {entry['digest']}" if known else ""
+        below.append((f"{entry['name']}: {entry['documents']:,} documents{size}", []))
+    if len(inputs) > SHOWN_FILES:
+        below.append((f"and {len(inputs) - SHOWN_FILES:,} more files", []))
+    return f"{shard['name']}: {shard['documents']:,} documents, {shard['tokens']:,} tokens", below

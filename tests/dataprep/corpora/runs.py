@@ -12,12 +12,10 @@ from dataprep.recipe import load_recipe
 from dataprep.run import run
 from tests.dataprep.corpora.tokenfiles import write_tokenizer
 
+WORDS = "word " * 6
 TEXTS = {
-    "web": [
-        f"Page {number}: the river turns the wheel \u2014 {{'word ' * (number % 7)}}end."
-        for number in range(60)
-    ],
-    "code": [f"def f{number}():\n    return '<|endoftext|> {number}' * {number}\n" for number in range(40)],
+    "web": [f"Page {n}: the river turns the wheel \u2014 {WORDS[: 5 * (n % 7)]}end." for n in range(60)],
+    "code": [f"def f{n}():\n    return '<|endoftext|> {n}' * {n}\n" for n in range(40)],
 }
 
 
