@@ -228,6 +228,43 @@ def export(
     )
 
 
+def train_tokenizer(
+    output: Annotated[Path, typer.Option(help="The tokenizer.json to write; a report lies beside it.")],
+    source: Annotated[list[str], typer.Option(metavar="NAME=FILES", help="Files to train on (repeatable).")],
+    vocab_size: Annotated[int, typer.Option(help="Ids, bytes and the end-of-text token included.")],
+    weight: Annotated[
+        list[str], typer.Option(metavar="NAME=SHARE", help="Share of the sample; else 1 (repeatable).")
+    ] = [],  # noqa: B006
+    sample: Annotated[str, typer.Option(metavar="SIZE", help="Text to train on, in all.")] = "100MB",
+    seed: Annotated[int, typer.Option(help="Of the choice of texts.", min=0)] = 0,
+    text: Annotated[str, typer.Option(help="The field that holds the text.")] = "text",
+    compare: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="Another tokenizer.json to measure (repeatable).")
+    ] = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Train a byte-level BPE tokenizer on a sample of files, and measure it beside others.
+
+    The same texts, weights and seed give the same bytes.
+    """
+    from dataprep.narrate import Narrator
+    from dataprep.tokenizers.learn import TokenizerTraining, learn, print_learned
+    from manifests.units import parse_size
+
+    try:
+        sample_bytes = parse_size(sample)
+        weights = {name: float(share) for name, share in map(_pair, weight)}
+    except ValueError as error:
+        raise UserError(str(error), where="--sample, --weight") from error
+    training = TokenizerTraining(vocab_size, sample_bytes, weights, seed, text)
+    report = learn(_lists(source), output, training, compare, Narrator())
+    if as_json:
+        _print_json(report)
+    else:
+        print_learned(report, Console(highlight=False))
+        print(f"{output} written: {report['tokenizer']['vocab_size']:,} ids")
+
+
 def schema(
     name: Annotated[str, typer.Argument(help="recipe, manifest, shard, input or receipt.")],
 ) -> None:
@@ -272,6 +309,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "diff": diff,
     "export": export,
     "schema": schema,
+    "train-tokenizer": train_tokenizer,
 }
 
 
