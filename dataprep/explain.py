@@ -195,8 +195,13 @@ def _outcome(each: Mapping[str, Any]) -> str:
     also = f" (also {', '.join(each['reasons'][1:])})" if each["reasons"][1:] else ""
     match = ""
     if each["match_path"] is not None:
-        match = f", a copy of {each['match_id'] or ''} in {each['match_path']}, {each['match_position']:,}"
+        match = f", a copy of {each['match_id'] or ''} in {_where(each)}"
     return f"dropped by {each['reasons'][0]}{also}{match}"
+
+
+def _where(each: Mapping[str, Any]) -> str:
+    older = f" of {each['match_corpus']}" if each["match_corpus"] else ""
+    return f"{each['match_path']}, {each['match_position']:,}{older} (similarity {each['similarity']:.2f})"
 
 
 def _print_step(each: Mapping[str, Any], step: str, console: Console) -> None:

@@ -60,6 +60,7 @@ WHAT_STAGES_DO = {
     "tokenizer": "train or load, choose engine",
     "write": "tokenize, sort",
     "pack": "merge into shards",
+    "index": "for later corpora",
 }
 
 

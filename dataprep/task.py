@@ -23,6 +23,7 @@ from dataprep.stages import (
     cap,
     copies,
     decide,
+    index,
     judge,
     measure,
     near,
@@ -61,6 +62,7 @@ EXECUTE: dict[str, Callable[[Mapping[str, Any], Cache, Path], dict[str, Any]]] =
     tokenizer.STAGE: tokenizer.execute,
     write.STAGE: write.execute,
     pack.STAGE: pack.execute,
+    index.STAGE: index.execute,
 }
 
 

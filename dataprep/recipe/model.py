@@ -150,7 +150,8 @@ class FailureBudget(Record):
 
 class Recipe(Record):
     """A validated recipe. `exclude` names inputs whose loss is accepted, by name or pattern. `memory` is what
-    the tasks that compare documents may hold at once, each; it changes no result."""
+    the tasks that compare documents may hold at once, each; it changes no result. `publish_dedup` leaves with
+    the corpus what later ones need to be held `against` it."""
 
     corpus: Name
     version: Version
@@ -164,6 +165,7 @@ class Recipe(Record):
     max_document_bytes: Annotated[Size, Field(ge=1, le=2**31 - 1)] = 100 << 20
     memory: Annotated[Size, Field(ge=1 << 20)] = 1 << 30
     exclude: tuple[Text, ...] = ()
+    publish_dedup: bool = False
     output: Text
     work: Text | None = None
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from dataprep.cache import Entry
 from dataprep.chain import Cut, Link, labels
+from dataprep.older import older_of
 from dataprep.recipe import Recipe
 from dataprep.stages import copies, judge, measure, near, passages, rank, repeats, settle
 from dataprep.stages.base import Stage, Task
@@ -163,24 +164,29 @@ def decision_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     judged = planned.entries[judge.STAGE]
     memory_bytes = planned.recipe.memory
     done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in kinds_of(link)}
+    older = older_of(link)
     match stage.kind:
         case copies.HASHES:
-            return copies.hashes_tasks(link, planned.groups, judged, ranked, removals, memory_bytes)
+            return copies.hashes_tasks(link, planned.groups, judged, ranked, removals, memory_bytes, older)
         case copies.COPIES:
-            return copies.copies_tasks(done[copies.HASHES], ranked, removals)
+            return copies.copies_tasks(done[copies.HASHES], ranked, removals, older)
         case near.BANDS:
-            return near.bands_tasks(link, planned.groups, judged, ranked, removals, memory_bytes)
+            return near.bands_tasks(link, planned.groups, judged, ranked, removals, memory_bytes, older)
         case near.PAIRS:
-            return near.pairs_tasks(link, done[near.BANDS], ranked)
+            return near.pairs_tasks(link, done[near.BANDS], ranked, older)
         case settle.DOUBTS:
-            return [settle.doubts_task(done[near.PAIRS], ranked, _starts(planned.groups))]
+            return [settle.doubts_task(done[near.PAIRS], ranked, _starts(planned.groups), older)]
         case settle.SHINGLES:
             (doubts,) = done[settle.DOUBTS]
             return settle.shingles_tasks(link, planned.splits, planned.keys, doubts, _starts(planned.groups))
         case settle.KEEP:
             found = next(iter(done.get(settle.DOUBTS, ())), None)
             shingled = done.get(settle.SHINGLES, ())
-            return [settle.keep_task(link, done[near.PAIRS], ranked, removals, memory_bytes, found, shingled)]
+            return [
+                settle.keep_task(
+                    link, done[near.PAIRS], ranked, removals, memory_bytes, older, found, shingled
+                )
+            ]
     raise AssertionError(stage)
 
 
