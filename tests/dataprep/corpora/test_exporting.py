@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from dataprep.corpora.exporting import TARGETS, TEXT_SCHEMA, export
-from dataprep.corpora.importing import ImportSpec, import_corpus
+from dataprep.corpora.importing import import_corpus
+from dataprep.corpora.spec import ImportSpec
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from tests.dataprep.corpora import tokenfiles as files

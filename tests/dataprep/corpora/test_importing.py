@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataprep.corpora.importing import Imported, ImportSpec, import_corpus
+from dataprep.corpora.importing import Imported, import_corpus
+from dataprep.corpora.spec import ImportSpec
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import Texts
 from manifests.corpus import open_corpus
