@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dataprep.corpora.combining import overlaps
 from dataprep.corpora.layouts import read_token_file, token_files
 from dataprep.corpora.links import link_file
 from dataprep.corpora.measure import Facts, Job, add, measure_shard, reproduced
@@ -25,6 +26,7 @@ from dataprep.corpora.spec import ImportSpec, imported_manifest
 from dataprep.corpora.tokenfile import TokenFile
 from dataprep.tokenizers import TokenizerFacts, describe
 from dataprep.tokenizers.decode import Decoder
+from manifests.corpus import Corpus
 from manifests.errors import UserError
 from manifests.fields import SUBSETS
 from manifests.files import atomic_directory, check_free_space, write_atomic
@@ -84,21 +86,20 @@ def import_corpus(spec: ImportSpec, out: Path, workers: int = 1) -> Imported:
         probe = {source: reproduced(tokenizer_json, decoder, found) for source, found in by_source.items()}
         _check_probe(probe, spec)
         notes = [f"{job.name}: {note}" for job, _, _ in made for note in job.file.notes]
-        manifest = imported_manifest(
-            spec,
-            facts,
-            decoder,
-            jobs.dtype,
-            [(job, shard) for job, shard, _ in made],
-            by_source,
-            probe,
-            notes,
+        shards = [(job, shard) for job, shard, _ in made]
+        manifest = imported_manifest(spec, facts, decoder, jobs.dtype, shards, by_source, probe, notes)
+        shared = overlaps(
+            [Corpus(manifest, [shard for _, shard in shards], folder)],
+            {(0, source): source for source in manifest.sources},
         )
+        if shared:  # in what others made it is said and not refused: it may be how that set was published
+            notes += [f"held-out documents are trained on: {line}" for line in shared]
+            manifest = imported_manifest(spec, facts, decoder, jobs.dtype, shards, by_source, probe, notes)
         lineage = manifest.lineage.model_copy(
             update={"inputs_digest": digest_file(folder / "inputs.parquet").digest}
         )
         sealed = seal_corpus(
-            folder, manifest.model_copy(update={"lineage": lineage}), [shard for _, shard, _ in made]
+            folder, manifest.model_copy(update={"lineage": lineage}), [shard for _, shard in shards]
         )
     return Imported(out, sealed, by_source, probe, notes)
 

@@ -40,8 +40,6 @@ def test_texts_are_exact(to: str, made: Path, tmp_path: Path) -> None:
         number = int(row["id"].rpartition("-")[2])
         assert TEXTS[row["source"]][number] == row["text"]
         assert row["fields"] == [{"key": "url", "value": row["id"]}]
-            {"key": "url", "value": row["id"]}
-        ]
         assert row["text_bytes"] == len(row["text"].encode()) and row["path"] == f"{row['source']}.jsonl"
     assert (tmp_path / "out" / "tokenizer.json").read_text() == files.tokenizer_json()
     paths = list((tmp_path / "out").rglob("*.parquet"))
