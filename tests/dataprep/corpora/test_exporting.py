@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from dataprep.corpora.exporting import TARGETS, TEXT_SCHEMA, export
-from dataprep.corpora.importing import ImportSpec, import_corpus
+from dataprep.corpora.importing import import_corpus
+from dataprep.corpora.spec import ImportSpec
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from tests.dataprep.corpora import tokenfiles as files
@@ -37,7 +38,8 @@ def test_texts_are_exact(to: str, made: Path, tmp_path: Path) -> None:
     assert result.documents == len(rows) == 100
     for row in rows:
         number = int(row["id"].rpartition("-")[2])
-        assert TEXTS[row["source"]][number] == row["text"] and dict(row["fields"]) == {"url": row["id"]}
+        assert TEXTS[row["source"]][number] == row["text"]
+        assert row["fields"] == [{"key": "url", "value": row["id"]}]
         assert row["text_bytes"] == len(row["text"].encode()) and row["path"] == f"{row['source']}.jsonl"
     assert (tmp_path / "out" / "tokenizer.json").read_text() == files.tokenizer_json()
     paths = list((tmp_path / "out").rglob("*.parquet"))

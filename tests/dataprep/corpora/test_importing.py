@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataprep.corpora.importing import Imported, ImportSpec, import_corpus
+from dataprep.corpora.importing import Imported, import_corpus
+from dataprep.corpora.spec import ImportSpec
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import Texts
 from manifests.corpus import open_corpus
@@ -328,6 +329,25 @@ def test_special_tokens_and_ends_inside_documents_are_counted(tmp_path: Path) ->
     found = made.facts["web"]
     assert (found.end_with_eos, found.eos_inside, found.special_inside) == (1, 2, 2)
     assert made.manifest.tokenizer.special_tokens == "parse" and not made.manifest.tokenizer.append_eos
+
+
+def test_held_out_documents_that_are_trained_on_are_named(tmp_path: Path) -> None:
+    documents = files.encoded()
+    files.write_megatron(tmp_path / "a", documents)
+    files.write_megatron(tmp_path / "valid", documents[3:5])
+    made = bring_in(tmp_path, tmp_path / "a.bin", holdout={"web": [str(tmp_path / "valid.bin")]})
+    (note,) = made.notes
+    assert "held-out documents are trained on" in note and "a.bin:3, a.bin:4" in note
+    recipe: Any = made.manifest.lineage.recipe["import"]
+    assert recipe["notes"] == made.notes
+
+
+def test_a_multimodal_index_is_refused(tmp_path: Path) -> None:
+    path = files.write_megatron(tmp_path / "a", files.encoded())
+    with open(path.with_suffix(".idx"), "ab") as stream:
+        stream.write(bytes(len(files.TEXTS)))
+    with pytest.raises(UserError, match="a multimodal index is not read"):
+        bring_in(tmp_path, path)
 
 
 def test_dtypes_are_not_mixed(tmp_path: Path) -> None:
