@@ -1,0 +1,163 @@
+"""Which n-grams of words stand in a fixed set of millions: the set as three flat arrays, and the look-up.
+
+The hash of an n-gram is a polynomial in the keys of its words, so the next one costs two multiplications. A
+look-up first asks a Bloom filter of one cache line access (two bits of one 64-bit word; about one in fifty
+strangers passes), then an open-addressing table of 64-bit hashes. Two different n-grams count as one about
+once in 2^64 pairs; nothing compares their words.
+
+Slow twin: `tests/reference/contamination.py`. What is made of the hits: `kernels/overlaps.py`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from dataprep.kernels.keytable import mixed
+from dataprep.kernels.texts import Offsets
+from dataprep.kernels.utf8 import pointer, read_only
+from dataprep.kernels.word_keys import Keys
+
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+ONE, SIX, LOW_6 = np.uint64(1), np.uint64(6), np.uint64(63)
+NO_GRAM = -1
+
+
+class GramTable(NamedTuple):
+    """The n-grams of a set.
+
+    keys    uint64 [g]: their hashes, ascending; the number of an n-gram is its place here
+    slots   int32 [2^k]: open addressing with linear steps, at most half full; NO_GRAM where free
+    filter  uint64 [2^j]: the Bloom filter, 16 bits or more an n-gram
+    """
+
+    keys: Keys
+    slots: npt.NDArray[np.int32]
+    filter: Keys
+
+
+def gram_hashes(keys: Keys, word_offsets: Offsets, size: int) -> tuple[Keys, npt.NDArray[np.bool_]]:
+    """(hashes uint64[m], whole bool[m]) of the n-gram that begins at each word of each text; where it would
+    reach past the text there is none, and 0."""
+    hashes = np.zeros(keys.size, dtype=np.uint64)
+    whole = np.zeros(keys.size, dtype=np.bool_)
+    _gram_hashes(read_only(keys), read_only(word_offsets), size, hashes, whole)
+    return hashes, whole
+
+
+def gram_table(hashes: Keys) -> GramTable:
+    """The table of distinct hashes, given in ascending order."""
+    count = hashes.size
+    slots = np.full(1 << max(4, (2 * count).bit_length()), NO_GRAM, dtype=np.int32)
+    bits = np.zeros(1 << max(4, (count >> 2).bit_length()), dtype=np.uint64)
+    _fill(read_only(hashes), slots, bits)
+    return GramTable(hashes, slots, bits)
+
+
+@njit(inline="always")
+def power(size):  # type: ignore[no-untyped-def]
+    """What the key of the word that leaves an n-gram is multiplied with."""
+    value = ONE
+    for _ in range(size - 1):
+        value *= FACTOR
+    return value
+
+
+@njit(inline="always")
+def filter_bits(hashed):  # type: ignore[no-untyped-def]
+    return (ONE << (hashed & LOW_6)) | (ONE << ((hashed >> SIX) & LOW_6))
+
+
+@njit(inline="always")
+def filter_place(hashed, filter_shift):  # type: ignore[no-untyped-def]
+    return np.int64(hashed >> filter_shift)
+
+
+@njit(inline="always")
+def first_slot(hashed, mask):  # type: ignore[no-untyped-def]
+    return np.int64(hashed >> np.uint64(12)) & mask
+
+
+@njit(cache=True, nogil=True)
+def filter_shift(size):  # type: ignore[no-untyped-def]
+    """How far to shift a hash for a filter of `size` words, a power of two."""
+    bits = 0
+    while (1 << bits) < size:
+        bits += 1
+    return np.uint64(64 - bits)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def number_of(hashed, keys, slots, mask):  # type: ignore[no-untyped-def]
+    """The number of the n-gram with that hash, or NO_GRAM."""
+    slot = first_slot(hashed, mask)
+    while slots[slot] != NO_GRAM:
+        if keys[slots[slot]] == hashed:
+            return np.int64(slots[slot])
+        slot = (slot + 1) & mask
+    return np.int64(NO_GRAM)
+
+
+@njit(cache=True, nogil=True)
+def _gram_hashes(keys, word_offsets, size, hashes, whole):  # type: ignore[no-untyped-def]
+    out_factor = power(size)
+    for index in range(word_offsets.size - 1):
+        rolling = np.uint64(0)
+        for word in range(word_offsets[index], word_offsets[index + 1]):
+            first = word - size + 1
+            rolling = rolling * FACTOR + keys[word]
+            if first >= word_offsets[index]:
+                hashes[first] = mixed(rolling)
+                whole[first] = True
+                rolling -= keys[first] * out_factor
+
+
+@njit(cache=True, nogil=True)
+def _fill(hashes, slots, bits):  # type: ignore[no-untyped-def]
+    mask, shift = slots.size - 1, filter_shift(bits.size)
+    for number in range(hashes.size):
+        hashed = hashes[number]
+        slot = first_slot(hashed, mask)
+        while slots[slot] != NO_GRAM:
+            slot = (slot + 1) & mask
+        slots[slot] = number
+        bits[filter_place(hashed, shift)] |= filter_bits(hashed)
+
+
+@njit(cache=True, nogil=True)
+def grams_of(keys, count, size, table, places, numbers):  # type: ignore[no-untyped-def]
+    """Which n-grams of `count` words are in the table: `places` gets the first word, `numbers` the number of
+    each, in order; how many. Both have room for `count`."""
+    gram_keys, slots, mask, bits, shift = table
+    out_factor = power(size)
+    rolling, found = np.uint64(0), 0
+    for word in range(min(count, size - 1)):
+        rolling = rolling * FACTOR + keys[word]
+    for word in range(size - 1, count):
+        first = word - size + 1
+        rolling = rolling * FACTOR + keys[word]
+        hashed = mixed(rolling)
+        rolling -= keys[first] * out_factor
+        wanted = filter_bits(hashed)
+        places[found] = first  # most are written over: a branch here is foreseen, a load is not waited for
+        found += (bits[filter_place(hashed, shift)] & wanted) == wanted
+    kept = 0
+    for index in range(found):
+        first = places[index]
+        rolling = np.uint64(0)
+        for word in range(first, first + size):
+            rolling = rolling * FACTOR + keys[word]
+        number = number_of(mixed(rolling), gram_keys, slots, mask)
+        if number != NO_GRAM:
+            places[kept], numbers[kept] = first, number
+            kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def pointers_of(keys, slots, bits):  # type: ignore[no-untyped-def]
+    """The table as `grams_of` wants it. Only for arrays that the compiled caller was given."""
+    return pointer(keys), pointer(slots), slots.size - 1, pointer(bits), filter_shift(bits.size)
