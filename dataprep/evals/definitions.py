@@ -42,7 +42,7 @@ class Definition:
     ngram      words of an n-gram
     manner     how words are normalised (`kernels/word_keys.py`)
     share_ppm  millionths; of `covered` and of `seen` by words it must be exceeded, else reached
-    floor      of `run`: matched words that a run needs, unless the example has fewer
+    floor      of `run`: matched words that a run needs, unless the example has not as many
     """
 
     name: Name
@@ -55,7 +55,7 @@ class Definition:
 
 
 DEFINITIONS: dict[Name, Definition] = {
-    "longest": Definition("longest", "run", 8, share_ppm=500_000, floor=13),
+    "longest": Definition("longest", "run", 8, share_ppm=500_000, floor=10),
     "gpt3": Definition("gpt3", "any", 13, manner=JANITOR),
     "palm": Definition("palm", "seen", 8, share_ppm=700_000),
     "llama3": Definition("llama3", "seen", 8, share_ppm=500_000, by_words=True),
@@ -64,8 +64,13 @@ DEFINITIONS: dict[Name, Definition] = {
 }
 
 
-def words_needed(num_words: int, definition: Definition) -> int:
+def words_needed(num_words: int, num_letters: int, definition: Definition) -> int:
     """Matched words that make a run of a text of so many words evidence: the share, rounded up, but not fewer
-    than the floor; of a text with fewer words than that, all."""
+    than the floor; of a text with fewer words than that, all but one, or all of one n-gram.
+
+    num_letters  how many of the words are letters of scripts without spaces. Two of them count as one word of
+                 the floor, so that half a sentence of Thai is no evidence.
+    """
     share = -(-num_words * definition.share_ppm // PPM)
-    return min(num_words, max(share, definition.floor))
+    floor = definition.floor + definition.floor * num_letters // max(1, num_words)
+    return min(max(num_words - 1, definition.ngram), max(share, floor))

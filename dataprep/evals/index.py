@@ -26,13 +26,15 @@ from dataprep.kernels.grams import NO_GRAM, gram_hashes, gram_table
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.overlaps import References
 from dataprep.kernels.texts import Texts
-from dataprep.kernels.word_keys import Keys, word_keys
+from dataprep.kernels.word_keys import ALONE_BIT, Keys, word_keys
 
 INDEX_VERSION = 1
 MAGIC = b"headrace eval index\n"
 ALIGNMENT = 64
 MOST_SEED_PLACES = 64
 UNTESTED = -1
+SHORT_NGRAMS = 4
+"""A text of fewer words than this many n-grams also has seeds with a hole."""
 Int64s = npt.NDArray[np.int64]
 
 
@@ -79,20 +81,23 @@ def build_index(sets: Sequence[EvalSet], definition: Definition) -> EvalIndex:
     example_texts, chosen = _distinct(tested, answered, definition.ngram)
     words, word_offsets = _taken(tested, chosen)
     answer_words, answer_offsets = _taken(answered, chosen)
-    hashes, whole = gram_hashes(words, word_offsets, definition.ngram)
-    keys, numbers, counts = np.unique(hashes[whole], return_inverse=True, return_counts=True)
-    grams = np.full(words.size, NO_GRAM, dtype=np.int32)
-    grams[whole] = numbers
-    gram_offsets = np.zeros(keys.size + 1, dtype=np.int64)
-    np.cumsum(counts, out=gram_offsets[1:])
-    places = np.flatnonzero(whole)[np.argsort(numbers, kind="stable")].astype(np.int32)
+    grams, keys, gram_offsets, places = _listed(*gram_hashes(words, word_offsets, definition.ngram))
     lengths = np.diff(word_offsets)
     needs = np.zeros(lengths.size, dtype=np.int32)
     if definition.kind == "run":
-        needs[:] = [words_needed(length, definition) for length in lengths.tolist()]
+        totals = np.concatenate([[0], np.cumsum((words & ALONE_BIT).astype(np.int64))])
+        letters = np.diff(totals[word_offsets])
+        needs[:] = [
+            words_needed(length, alone, definition)
+            for length, alone in zip(lengths.tolist(), letters.tolist(), strict=True)
+        ]
+    holed = np.zeros(0, dtype=np.uint64), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    if definition.kind == "run":
+        holed = _holed(words, word_offsets, definition.ngram)
     references = References(
-        words, word_offsets, needs, grams, gram_offsets, places, _seeds(grams, word_offsets, counts),
-        answer_words, answer_offsets, *gram_table(keys),
+        words, word_offsets, needs, grams, gram_offsets, places,
+        _seeds(grams, word_offsets, np.diff(gram_offsets)), answer_words, answer_offsets, *gram_table(keys),
+        holed[1], holed[2], *gram_table(holed[0]),
     )  # fmt: skip
     starts = np.cumsum([0, *(len(each.examples) for each in sets)]).tolist()
     indexed = tuple(
@@ -153,6 +158,31 @@ def _taken(texts: tuple[Keys, Int64s], rows: Int64s) -> tuple[Keys, Int64s]:
     np.cumsum(lengths, out=new_offsets[1:])
     at = np.arange(int(new_offsets[-1])) + np.repeat(offsets[:-1][rows] - new_offsets[:-1], lengths)
     return keys[at], new_offsets
+
+
+def _listed(
+    hashes: Keys, whole: npt.NDArray[np.bool_]
+) -> tuple[npt.NDArray[np.int32], Keys, Int64s, npt.NDArray[np.int32]]:
+    """(number of the n-gram at each word or NO_GRAM, the distinct hashes in order, where the places of each
+    begin, the places)."""
+    keys, numbers, counts = np.unique(hashes[whole], return_inverse=True, return_counts=True)
+    grams = np.full(hashes.size, NO_GRAM, dtype=np.int32)
+    grams[whole] = numbers
+    offsets = np.zeros(keys.size + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    places = np.flatnonzero(whole)[np.argsort(numbers, kind="stable")].astype(np.int32)
+    return grams, keys, offsets, places
+
+
+def _holed(words: Keys, word_offsets: Int64s, ngram: int) -> tuple[Keys, Int64s, npt.NDArray[np.int32]]:
+    """(hashes, where their places begin, places) of the n-grams with a hole of short texts; those in many
+    places are left out."""
+    hashes, whole = gram_hashes(words, word_offsets, ngram + 1, ngram // 2)
+    whole &= np.repeat(np.diff(word_offsets) < SHORT_NGRAMS * ngram, np.diff(word_offsets))
+    _, keys, offsets, places = _listed(hashes, whole)
+    few = np.diff(offsets) <= MOST_SEED_PLACES
+    kept = np.repeat(few, np.diff(offsets))
+    return keys[few], np.concatenate([[0], np.cumsum(np.diff(offsets)[few])]), places[kept]
 
 
 def _seeds(grams: npt.NDArray[np.int32], word_offsets: Int64s, counts: Int64s) -> npt.NDArray[np.uint8]:

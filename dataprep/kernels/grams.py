@@ -1,6 +1,7 @@
 """Which n-grams of words stand in a fixed set of millions: the set as three flat arrays, and the look-up.
 
-The hash of an n-gram is a polynomial in the keys of its words, so the next one costs two multiplications. A
+The hash of an n-gram is a polynomial in the keys of its words, so the next one costs two multiplications; an
+n-gram with a hole, where any word may stand, is the same without that word's term. A
 look-up first asks a Bloom filter of one cache line access (two bits of one 64-bit word; about one in fifty
 strangers passes), then an open-addressing table of 64-bit hashes. Two different n-grams count as one about
 once in 2^64 pairs; nothing compares their words.
@@ -18,12 +19,12 @@ from numba import njit
 
 from dataprep.kernels.keytable import mixed
 from dataprep.kernels.texts import Offsets
-from dataprep.kernels.utf8 import pointer, read_only
+from dataprep.kernels.utf8 import read_only
 from dataprep.kernels.word_keys import Keys
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
 ONE, SIX, LOW_6 = np.uint64(1), np.uint64(6), np.uint64(63)
-NO_GRAM = -1
+NO_GRAM = NO_HOLE = -1
 
 
 class GramTable(NamedTuple):
@@ -39,12 +40,17 @@ class GramTable(NamedTuple):
     filter: Keys
 
 
-def gram_hashes(keys: Keys, word_offsets: Offsets, size: int) -> tuple[Keys, npt.NDArray[np.bool_]]:
+def gram_hashes(
+    keys: Keys, word_offsets: Offsets, size: int, hole: int = NO_HOLE
+) -> tuple[Keys, npt.NDArray[np.bool_]]:
     """(hashes uint64[m], whole bool[m]) of the n-gram that begins at each word of each text; where it would
-    reach past the text there is none, and 0."""
+    reach past the text there is none, and 0.
+
+    hole  place of a word in the n-gram that may be any; NO_HOLE for none
+    """
     hashes = np.zeros(keys.size, dtype=np.uint64)
     whole = np.zeros(keys.size, dtype=np.bool_)
-    _gram_hashes(read_only(keys), read_only(word_offsets), size, hashes, whole)
+    _gram_hashes(read_only(keys), read_only(word_offsets), size, hole, hashes, whole)
     return hashes, whole
 
 
@@ -64,6 +70,12 @@ def power(size):  # type: ignore[no-untyped-def]
     for _ in range(size - 1):
         value *= FACTOR
     return value
+
+
+@njit(inline="always")
+def hole_power(size, hole):  # type: ignore[no-untyped-def]
+    """What the key of the word in the hole is multiplied with; 0 without one."""
+    return power(size - hole) if hole >= 0 else np.uint64(0)
 
 
 @njit(inline="always")
@@ -102,15 +114,15 @@ def number_of(hashed, keys, slots, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _gram_hashes(keys, word_offsets, size, hashes, whole):  # type: ignore[no-untyped-def]
-    out_factor = power(size)
+def _gram_hashes(keys, word_offsets, size, hole, hashes, whole):  # type: ignore[no-untyped-def]
+    out_factor, hole_factor = power(size), hole_power(size, hole)
     for index in range(word_offsets.size - 1):
         rolling = np.uint64(0)
         for word in range(word_offsets[index], word_offsets[index + 1]):
             first = word - size + 1
             rolling = rolling * FACTOR + keys[word]
             if first >= word_offsets[index]:
-                hashes[first] = mixed(rolling)
+                hashes[first] = mixed(rolling - keys[first + max(0, hole)] * hole_factor)
                 whole[first] = True
                 rolling -= keys[first] * out_factor
 
@@ -128,18 +140,19 @@ def _fill(hashes, slots, bits):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def grams_of(keys, count, size, table, places, numbers):  # type: ignore[no-untyped-def]
+def grams_of(keys, count, size, hole, table, places, numbers):  # type: ignore[no-untyped-def]
     """Which n-grams of `count` words are in the table: `places` gets the first word, `numbers` the number of
     each, in order; how many. Both have room for `count`."""
     gram_keys, slots, mask, bits, shift = table
-    out_factor = power(size)
+    out_factor, hole_factor = power(size), hole_power(size, hole)
+    within = max(0, hole)
     rolling, found = np.uint64(0), 0
     for word in range(min(count, size - 1)):
         rolling = rolling * FACTOR + keys[word]
     for word in range(size - 1, count):
         first = word - size + 1
         rolling = rolling * FACTOR + keys[word]
-        hashed = mixed(rolling)
+        hashed = mixed(rolling - keys[first + within] * hole_factor)
         rolling -= keys[first] * out_factor
         wanted = filter_bits(hashed)
         places[found] = first  # most are written over: a branch here is foreseen, a load is not waited for
@@ -150,14 +163,8 @@ def grams_of(keys, count, size, table, places, numbers):  # type: ignore[no-unty
         rolling = np.uint64(0)
         for word in range(first, first + size):
             rolling = rolling * FACTOR + keys[word]
-        number = number_of(mixed(rolling), gram_keys, slots, mask)
+        number = number_of(mixed(rolling - keys[first + within] * hole_factor), gram_keys, slots, mask)
         if number != NO_GRAM:
             places[kept], numbers[kept] = first, number
             kept += 1
     return kept
-
-
-@njit(cache=True, nogil=True)
-def pointers_of(keys, slots, bits):  # type: ignore[no-untyped-def]
-    """The table as `grams_of` wants it. Only for arrays that the compiled caller was given."""
-    return pointer(keys), pointer(slots), slots.size - 1, pointer(bits), filter_shift(bits.size)

@@ -6,8 +6,12 @@ the right and to the left. Where the words differ, up to 3 words of either side 
 least CONFIRM words after them are equal again (or all that the reference text has left, where that is less);
 of the ways to pass over, the first in SKIPS that does it. `matched` counts equal words, `exact` is the
 longest stretch of them without a difference. A run that matches at least what its reference text needs is
-kept; of runs that overlap in a document over the same reference text the one with more matched words, of
-equals the first.
+kept. A hit inside the run that was kept last over the same reference text grows nothing; of that run and a
+new one that overlap in the document the one with more matched words stays, of equals the first.
+
+Runs also grow from n-grams with a hole, one word longer: the two halves around a word that may be any. A
+short text with a changed word in the middle has no other seed. Hits are taken in the order in which they
+begin, one without a hole first.
 
 An n-gram that stands in many reference texts (a template of an eval set) is no seed; runs grow over it from
 seeds beside it. Every reference text has a seed (see `dataprep/evals/index.py`).
@@ -23,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.grams import filter_shift, grams_of
+from dataprep.kernels.grams import NO_HOLE, filter_shift, grams_of
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import longest, pointer, read_only
 from dataprep.kernels.word_keys import Keys, keys_of, most_words, word_table
@@ -51,6 +55,7 @@ class References(NamedTuple):
     seeds           uint8 [g]: whether runs grow from it
     answer_words    uint64 [a], answer_offsets int64 [t + 1]: the answer that goes with a text; may be empty
     keys, slots, filter: of the n-grams, see `grams.GramTable`
+    holed_*         the n-grams with a hole: the same arrays; all of them are seeds
     """
 
     words: Keys
@@ -65,6 +70,11 @@ class References(NamedTuple):
     keys: Keys
     slots: npt.NDArray[np.int32]
     filter: Keys
+    holed_offsets: Offsets
+    holed_places: npt.NDArray[np.int32]
+    holed_keys: Keys
+    holed_slots: npt.NDArray[np.int32]
+    holed_filter: Keys
 
 
 def overlaps(
@@ -98,30 +108,42 @@ def _with_room(rows, count, more):  # type: ignore[no-untyped-def]
 def _overlaps(  # type: ignore[no-untyped-def]
     data, offsets, pages, cells, sequence_data, sequence_offsets, sequence_alone, manner,
     words, word_offsets, needs, grams, gram_offsets, places, seeds, answer_words, answer_offsets,
-    gram_keys, slots, bits, size, answer_window,
+    gram_keys, slots, bits, holed_offsets, holed_places, holed_keys, holed_slots, holed_bits,
+    size, answer_window,
 ):  # fmt: skip
     most = 0
     for index in range(offsets.size - 1):
         most = max(most, offsets[index + 1] - offsets[index])
     room = most_words(most) + 1
-    keys, hit_places = np.empty(room, dtype=np.uint64), np.empty(room, dtype=np.int64)
-    numbers, nothing = np.empty(room, dtype=np.int64), np.empty(0, dtype=np.int64)
+    keys, nothing = np.empty(room, dtype=np.uint64), np.empty(0, dtype=np.int64)
+    hit_places, numbers = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    holed_room = room if holed_keys.size else 1
+    holed_hits, holed_numbers = np.empty(holed_room, dtype=np.int64), np.empty(holed_room, dtype=np.int64)
     starts, ends = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     table = (
         pointer(pages), pointer(cells), pointer(sequence_data), pointer(sequence_offsets),
         pointer(sequence_alone), manner,
     )  # fmt: skip
-    gram_table = pointer(gram_keys), pointer(slots), slots.size - 1, pointer(bits), filter_shift(bits.size)
+    whole = pointer(gram_keys), pointer(slots), slots.size - 1, pointer(bits), filter_shift(bits.size)
+    holed = (
+        pointer(holed_keys), pointer(holed_slots), holed_slots.size - 1, pointer(holed_bits),
+        filter_shift(holed_bits.size),
+    )  # fmt: skip
     hits, runs = np.empty((256, HIT_FIELDS), dtype=np.int64), np.empty((64, RUN_FIELDS), dtype=np.int64)
     latest = np.full(needs.size, -1, dtype=np.int64)  # of each reference text its last run
-    num_hits, num_runs = 0, 0
+    num_hits, num_runs, hole = 0, 0, size // 2
     unplaced = pointer(keys), pointer(nothing), pointer(nothing), False
     placed = pointer(keys), pointer(starts), pointer(ends), True
     for index in range(offsets.size - 1):
         begin, stop = offsets[index], offsets[index + 1]
         count = keys_of(pointer(data), begin, stop, table, unplaced, 0)
-        found = grams_of(pointer(keys), count, size, gram_table, pointer(hit_places), pointer(numbers))
-        if found == 0:
+        found = grams_of(pointer(keys), count, size, NO_HOLE, whole, pointer(hit_places), pointer(numbers))
+        found_holed = 0
+        if holed_keys.size:
+            found_holed = grams_of(
+                pointer(keys), count, size + 1, hole, holed, pointer(holed_hits), pointer(holed_numbers)
+            )
+        if found + found_holed == 0:
             continue
         keys_of(pointer(data), begin, stop, table, placed, 0)
         hits = _with_room(hits, num_hits, found)
@@ -130,26 +152,42 @@ def _overlaps(  # type: ignore[no-untyped-def]
             hits[num_hits, 0], hits[num_hits, 1] = index, numbers[hit]
             hits[num_hits, 2], hits[num_hits, 3] = starts[place] - begin, ends[place + size - 1] - begin
             num_hits += 1
-        first_run = num_runs
-        for hit in range(found):
-            number, place = numbers[hit], hit_places[hit]
-            if not seeds[number]:
-                continue
-            for posting in range(gram_offsets[number], gram_offsets[number + 1]):
-                at = np.int64(places[posting])
-                if place > 0 and at > 0 and grams[at - 1] >= 0 and keys[place - 1] == words[at - 1]:
-                    if seeds[grams[at - 1]]:
-                        continue  # the run was grown from the word before
+        first_run, next_hit, next_holed = num_runs, 0, 0
+        while next_hit < found or next_holed < found_holed:
+            is_whole = next_hit < found and (
+                next_holed == found_holed or hit_places[next_hit] <= holed_hits[next_holed]
+            )
+            if is_whole:
+                number, place = numbers[next_hit], hit_places[next_hit]
+                next_hit += 1
+                if not seeds[number]:
+                    continue
+                first, last = gram_offsets[number], gram_offsets[number + 1]
+            else:
+                number, place = holed_numbers[next_holed], holed_hits[next_holed]
+                next_holed += 1
+                first, last = holed_offsets[number], holed_offsets[number + 1]
+            for posting in range(first, last):
+                if is_whole:
+                    from_place, at = place, np.int64(places[posting])
+                    if place > 0 and at > 0 and grams[at - 1] >= 0 and keys[place - 1] == words[at - 1]:
+                        if seeds[grams[at - 1]]:
+                            continue  # the run was grown from the word before
+                else:
+                    if keys[place + hole] == words[holed_places[posting] + hole]:
+                        continue  # no hole in truth
+                    from_place, at = place + hole + 1, np.int64(holed_places[posting]) + hole + 1
                 text = np.searchsorted(word_offsets, at, side="right") - 1
+                before = latest[text]
+                if before >= first_run and runs[before, 6] <= from_place < runs[before, 7]:
+                    continue
                 if needs[text] == 0:
                     continue
                 runs = _with_room(runs, num_runs, 1)
-                low, high = word_offsets[text], word_offsets[text + 1]
-                _grow(keys, count, place, words, low, high, at, runs[num_runs])
                 run = runs[num_runs]
+                _grow(keys, count, from_place, words, word_offsets[text], word_offsets[text + 1], at, run)
                 if run[2] < needs[text]:
                     continue
-                before = latest[text]
                 if before >= first_run and run[6] < runs[before, 7]:
                     if run[2] > runs[before, 2]:
                         runs[before, 2:8] = run[2:8]

@@ -9,7 +9,8 @@ manner   PLAIN    a character in lower case, then in form NFKD without its marks
                   (`str.split`), ASCII capitals are small, ASCII punctuation is as if it were not there. A
                   word of nothing but punctuation has the key BLANK.
 
-The key of a word folds its normalised UTF-8 bytes in, eight at a time, the last piece shorter, maybe empty.
+The key of a word folds its normalised UTF-8 bytes in, eight at a time, the last piece shorter, maybe empty;
+its lowest bit says whether it is a letter of a script without spaces (ALONE_BIT).
 Different words share a key about once in 2^60 pairs. Slow twin: `tests/reference/word_keys.py`.
 """
 
@@ -54,7 +55,8 @@ START, FACTOR_A, FACTOR_B = (
     np.uint64(0x2D358DCCAA6C78A5),
     np.uint64(0x4B33A62ED433D4A3),
 )
-BLANK = np.uint64(0x1B873593CC9E2D51)
+BLANK = np.uint64(0x1B873593CC9E2D50)
+ALONE_BIT = np.uint64(1)
 EACH = np.uint64(0x0101010101010101)
 FROM_0, BEYOND_9 = EACH * np.uint64(0x80 - 0x30), EACH * np.uint64(0x80 - 0x3A)
 LOW_BITS, EIGHT = EACH * np.uint64(0x7F), np.uint64(8)
@@ -214,7 +216,7 @@ def keys_of(text, at, stop, table, out, count):  # type: ignore[no-untyped-def]
                     run = trailing_zeros(solid ^ HIGH_BITS) >> 3
                 if run < 8 and text[at + run] < 0x80 and text[at + run] != 0x27:
                     lower = eight | (small & solid) >> np.uint64(2)
-                    keys[count] = fold(key, lower & first_bits(8 * run))
+                    keys[count] = fold(key, lower & first_bits(8 * run)) & ~ALONE_BIT
                     if placed:
                         starts[count], ends[count] = start, at + run
                     count += 1
@@ -234,7 +236,7 @@ def _next_word(text, at, stop, table, out, count):  # type: ignore[no-untyped-de
     pages, cells, sequence_data, sequence_offsets, sequence_alone, manner = table
     keys, starts, ends, placed = out
     key, piece, filled, size = START, np.uint64(0), np.uint64(0), 0
-    start, end = np.int64(-1), np.int64(-1)
+    start, end, is_alone = np.int64(-1), np.int64(-1), False
     while at < stop:
         code, width = decode(text, at, stop)
         value = np.int64(lookup(pages, cells, code))
@@ -267,9 +269,12 @@ def _next_word(text, at, stop, table, out, count):  # type: ignore[no-untyped-de
         at += width
         end = at
         if alone:
+            is_alone = True
             break
     if start >= 0:
-        keys[count] = fold(key, piece) if size else BLANK
+        keys[count] = fold(key, piece) & ~ALONE_BIT if size else BLANK
+        if is_alone:
+            keys[count] |= ALONE_BIT
         if placed:
             starts[count], ends[count] = start, end
         count += 1

@@ -42,7 +42,7 @@ def janitor(text: str) -> list[str]:
     return [word.translate(lower) for word in text.split()]
 
 
-def key(word: str) -> int:
+def key(word: str, may_be_alone: bool = True) -> int:
     if not word:
         return int(BLANK)
     data, value = word.encode(), int(START)
@@ -50,7 +50,7 @@ def key(word: str) -> int:
         piece = int.from_bytes(data[at : at + 8], "little")
         product = (piece ^ int(FACTOR_A)) * (value ^ int(FACTOR_B))
         value = (product >> 64) ^ (product & (2**64 - 1))
-    return value
+    return value & ~1 | (may_be_alone and len(word) == 1 and is_spaceless(word))
 
 
 def plain_keys(text: str) -> list[int]:
@@ -58,4 +58,4 @@ def plain_keys(text: str) -> list[int]:
 
 
 def janitor_keys(text: str) -> list[int]:
-    return [key(word) for word in janitor(text)]
+    return [key(word, may_be_alone=False) for word in janitor(text)]
