@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from dataprep.evals.definitions import Definition, words_needed
 from dataprep.evals.sets import EvalSet
-from dataprep.kernels.grams import NO_GRAM, gram_hashes, gram_table
+from dataprep.kernels.grams import HOLES, NO_GRAM, gram_hashes, gram_table
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.overlaps import References
 from dataprep.kernels.texts import Texts
@@ -177,12 +177,15 @@ def _listed(
 def _holed(words: Keys, word_offsets: Int64s, ngram: int) -> tuple[Keys, Int64s, npt.NDArray[np.int32]]:
     """(hashes, where their places begin, places) of the n-grams with a hole of short texts; those in many
     places are left out."""
-    hashes, whole = gram_hashes(words, word_offsets, ngram + 1, ngram // 2)
-    whole &= np.repeat(np.diff(word_offsets) < SHORT_NGRAMS * ngram, np.diff(word_offsets))
-    _, keys, offsets, places = _listed(hashes, whole)
+    is_short = np.repeat(np.diff(word_offsets) < SHORT_NGRAMS * ngram, np.diff(word_offsets))
+    parts = [gram_hashes(words, word_offsets, ngram + 1, hole) for hole in HOLES]
+    hashes = np.stack([part[0] for part in parts], axis=1)
+    whole = np.stack([part[1] & is_short for part in parts], axis=1)
+    _, keys, offsets, places = _listed(hashes.reshape(-1), whole.reshape(-1))
     few = np.diff(offsets) <= MOST_SEED_PLACES
     kept = np.repeat(few, np.diff(offsets))
-    return keys[few], np.concatenate([[0], np.cumsum(np.diff(offsets)[few])]), places[kept]
+    places = (places[kept] // len(HOLES)).astype(np.int32)
+    return keys[few], np.concatenate([[0], np.cumsum(np.diff(offsets)[few])]), places
 
 
 def _seeds(grams: npt.NDArray[np.int32], word_offsets: Int64s, counts: Int64s) -> npt.NDArray[np.uint8]:

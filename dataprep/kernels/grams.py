@@ -1,9 +1,9 @@
-"""Which n-grams of words stand in a fixed set of millions: the set as three flat arrays, and the look-up.
+"""Which n-grams of words stand in a fixed set of millions: the set as flat arrays, and the look-up.
 
 The hash of an n-gram is a polynomial in the keys of its words, so the next one costs two multiplications; an
-n-gram with a hole, where any word may stand, is the same without that word's term. A
-look-up first asks a Bloom filter of one cache line access (two bits of one 64-bit word; about one in fifty
-strangers passes), then an open-addressing table of 64-bit hashes. Two different n-grams count as one about
+n-gram with a hole, where any word may stand, is the same without that word's term. A look-up asks one bit of
+a coarse filter that stays in the processor's cache, then two bits of a Bloom filter (about one stranger in
+fifty passes both), then an open-addressing table of 64-bit hashes. Two different n-grams count as one about
 once in 2^64 pairs; nothing compares their words.
 
 Slow twin: `tests/reference/contamination.py`. What is made of the hits: `kernels/overlaps.py`.
@@ -23,8 +23,12 @@ from dataprep.kernels.utf8 import read_only
 from dataprep.kernels.word_keys import Keys
 
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
-ONE, SIX, LOW_6 = np.uint64(1), np.uint64(6), np.uint64(63)
+ONE, SIX, TWELVE, LOW_6 = np.uint64(1), np.uint64(6), np.uint64(12), np.uint64(63)
 NO_GRAM = NO_HOLE = -1
+HOLES = (2, 4, 6)
+"""Places of the holes that are looked for, in n-grams of one word more."""
+
+MOST_COARSE_BITS = 17
 
 
 class GramTable(NamedTuple):
@@ -33,11 +37,13 @@ class GramTable(NamedTuple):
     keys    uint64 [g]: their hashes, ascending; the number of an n-gram is its place here
     slots   int32 [2^k]: open addressing with linear steps, at most half full; NO_GRAM where free
     filter  uint64 [2^j]: the Bloom filter, 16 bits or more an n-gram
+    coarse  uint64 [2^i]: the coarse filter, at most a megabyte
     """
 
     keys: Keys
     slots: npt.NDArray[np.int32]
     filter: Keys
+    coarse: Keys
 
 
 def gram_hashes(
@@ -59,8 +65,9 @@ def gram_table(hashes: Keys) -> GramTable:
     count = hashes.size
     slots = np.full(1 << max(4, (2 * count).bit_length()), NO_GRAM, dtype=np.int32)
     bits = np.zeros(1 << max(4, (count >> 2).bit_length()), dtype=np.uint64)
-    _fill(read_only(hashes), slots, bits)
-    return GramTable(hashes, slots, bits)
+    coarse = np.zeros(1 << min(MOST_COARSE_BITS, max(4, (count >> 3).bit_length())), dtype=np.uint64)
+    _fill(read_only(hashes), slots, bits, coarse)
+    return GramTable(hashes, slots, bits, coarse)
 
 
 @njit(inline="always")
@@ -89,8 +96,13 @@ def filter_place(hashed, filter_shift):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
+def coarse_bit(hashed):  # type: ignore[no-untyped-def]
+    return ONE << ((hashed >> TWELVE) & LOW_6)
+
+
+@njit(inline="always")
 def first_slot(hashed, mask):  # type: ignore[no-untyped-def]
-    return np.int64(hashed >> np.uint64(12)) & mask
+    return np.int64(hashed >> TWELVE) & mask
 
 
 @njit(cache=True, nogil=True)
@@ -128,8 +140,8 @@ def _gram_hashes(keys, word_offsets, size, hole, hashes, whole):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def _fill(hashes, slots, bits):  # type: ignore[no-untyped-def]
-    mask, shift = slots.size - 1, filter_shift(bits.size)
+def _fill(hashes, slots, bits, coarse):  # type: ignore[no-untyped-def]
+    mask, shift, coarse_shift = slots.size - 1, filter_shift(bits.size), filter_shift(coarse.size)
     for number in range(hashes.size):
         hashed = hashes[number]
         slot = first_slot(hashed, mask)
@@ -137,34 +149,69 @@ def _fill(hashes, slots, bits):  # type: ignore[no-untyped-def]
             slot = (slot + 1) & mask
         slots[slot] = number
         bits[filter_place(hashed, shift)] |= filter_bits(hashed)
+        coarse[filter_place(hashed, coarse_shift)] |= coarse_bit(hashed)
 
 
 @njit(cache=True, nogil=True)
-def grams_of(keys, count, size, hole, table, places, numbers):  # type: ignore[no-untyped-def]
+def grams_of(keys, count, size, table, places, numbers):  # type: ignore[no-untyped-def]
     """Which n-grams of `count` words are in the table: `places` gets the first word, `numbers` the number of
     each, in order; how many. Both have room for `count`."""
-    gram_keys, slots, mask, bits, shift = table
-    out_factor, hole_factor = power(size), hole_power(size, hole)
-    within = max(0, hole)
+    coarse, coarse_shift = table[5], table[6]
+    out_factor = power(size)
     rolling, found = np.uint64(0), 0
     for word in range(min(count, size - 1)):
         rolling = rolling * FACTOR + keys[word]
     for word in range(size - 1, count):
         first = word - size + 1
         rolling = rolling * FACTOR + keys[word]
-        hashed = mixed(rolling - keys[first + within] * hole_factor)
+        hashed = mixed(rolling)
         rolling -= keys[first] * out_factor
-        wanted = filter_bits(hashed)
-        places[found] = first  # most are written over: a branch here is foreseen, a load is not waited for
-        found += (bits[filter_place(hashed, shift)] & wanted) == wanted
-    kept = 0
+        # Most are written over: a branch here would be foreseen wrongly, and no load is waited for.
+        places[found], numbers[found] = first, np.int64(hashed)
+        found += coarse[filter_place(hashed, coarse_shift)] & coarse_bit(hashed) != 0
+    return _confirmed(found, table, places, numbers)
+
+
+@njit(cache=True, nogil=True)
+def holed_grams_of(keys, count, size, table, places, numbers):  # type: ignore[no-untyped-def]
+    """The same for n-grams of `size` words with a hole: `places` gets the first word times four and the
+    number of the hole in HOLES. Both have room for `count` times their number."""
+    coarse, coarse_shift = table[5], table[6]
+    out_factor = power(size)
+    factor_0, factor_1, factor_2 = power(size - HOLES[0]), power(size - HOLES[1]), power(size - HOLES[2])
+    rolling, found = np.uint64(0), 0
+    for word in range(min(count, size - 1)):
+        rolling = rolling * FACTOR + keys[word]
+    for word in range(size - 1, count):
+        first = word - size + 1
+        rolling = rolling * FACTOR + keys[word]
+        hash_0 = mixed(rolling - keys[first + HOLES[0]] * factor_0)
+        hash_1 = mixed(rolling - keys[first + HOLES[1]] * factor_1)
+        hash_2 = mixed(rolling - keys[first + HOLES[2]] * factor_2)
+        rolling -= keys[first] * out_factor
+        places[found], numbers[found] = 4 * first, np.int64(hash_0)
+        found += coarse[filter_place(hash_0, coarse_shift)] & coarse_bit(hash_0) != 0
+        places[found], numbers[found] = 4 * first + 1, np.int64(hash_1)
+        found += coarse[filter_place(hash_1, coarse_shift)] & coarse_bit(hash_1) != 0
+        places[found], numbers[found] = 4 * first + 2, np.int64(hash_2)
+        found += coarse[filter_place(hash_2, coarse_shift)] & coarse_bit(hash_2) != 0
+    return _confirmed(found, table, places, numbers)
+
+
+@njit(cache=True, nogil=True)
+def _confirmed(found, table, places, numbers):  # type: ignore[no-untyped-def]
+    """Of `found` places, with hashes in `numbers`, those that are in the table, with their numbers."""
+    keys, slots, mask, bits, shift, _, _ = table
+    left = 0
     for index in range(found):
-        first = places[index]
-        rolling = np.uint64(0)
-        for word in range(first, first + size):
-            rolling = rolling * FACTOR + keys[word]
-        number = number_of(mixed(rolling - keys[first + within] * hole_factor), gram_keys, slots, mask)
+        hashed = np.uint64(numbers[index])
+        wanted = filter_bits(hashed)
+        places[left], numbers[left] = places[index], numbers[index]
+        left += (bits[filter_place(hashed, shift)] & wanted) == wanted
+    kept = 0
+    for index in range(left):
+        number = number_of(np.uint64(numbers[index]), keys, slots, mask)
         if number != NO_GRAM:
-            places[kept], numbers[kept] = first, number
+            places[kept], numbers[kept] = places[index], number
             kept += 1
     return kept

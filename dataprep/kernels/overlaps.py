@@ -9,9 +9,9 @@ longest stretch of them without a difference. A run that matches at least what i
 kept. A hit inside the run that was kept last over the same reference text grows nothing; of that run and a
 new one that overlap in the document the one with more matched words stays, of equals the first.
 
-Runs also grow from n-grams with a hole, one word longer: the two halves around a word that may be any. A
+Runs also grow from n-grams with a hole, one word longer: any word may stand at one of the places HOLES. A
 short text with a changed word in the middle has no other seed. Hits are taken in the order in which they
-begin, one without a hole first.
+begin, one without a hole first, then by the place of the hole.
 
 An n-gram that stands in many reference texts (a template of an eval set) is no seed; runs grow over it from
 seeds beside it. Every reference text has a seed (see `dataprep/evals/index.py`).
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.grams import NO_HOLE, filter_shift, grams_of
+from dataprep.kernels.grams import HOLES, filter_shift, grams_of, holed_grams_of
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import longest, pointer, read_only
 from dataprep.kernels.word_keys import Keys, keys_of, most_words, word_table
@@ -54,8 +54,8 @@ class References(NamedTuple):
     places          int32 [p]: where each n-gram stands in `words`
     seeds           uint8 [g]: whether runs grow from it
     answer_words    uint64 [a], answer_offsets int64 [t + 1]: the answer that goes with a text; may be empty
-    keys, slots, filter: of the n-grams, see `grams.GramTable`
-    holed_*         the n-grams with a hole: the same arrays; all of them are seeds
+    keys, slots, filter, coarse: of the n-grams, see `grams.GramTable`
+    holed_*         the same arrays of n-grams with a hole, wherever it is; all of them are seeds
     """
 
     words: Keys
@@ -70,11 +70,13 @@ class References(NamedTuple):
     keys: Keys
     slots: npt.NDArray[np.int32]
     filter: Keys
+    coarse: Keys
     holed_offsets: Offsets
     holed_places: npt.NDArray[np.int32]
     holed_keys: Keys
     holed_slots: npt.NDArray[np.int32]
     holed_filter: Keys
+    holed_coarse: Keys
 
 
 def overlaps(
@@ -108,7 +110,8 @@ def _with_room(rows, count, more):  # type: ignore[no-untyped-def]
 def _overlaps(  # type: ignore[no-untyped-def]
     data, offsets, pages, cells, sequence_data, sequence_offsets, sequence_alone, manner,
     words, word_offsets, needs, grams, gram_offsets, places, seeds, answer_words, answer_offsets,
-    gram_keys, slots, bits, holed_offsets, holed_places, holed_keys, holed_slots, holed_bits,
+    gram_keys, slots, bits, coarse,
+    holed_offsets, holed_places, holed_keys, holed_slots, holed_bits, holed_coarse,
     size, answer_window,
 ):  # fmt: skip
     most = 0
@@ -117,31 +120,35 @@ def _overlaps(  # type: ignore[no-untyped-def]
     room = most_words(most) + 1
     keys, nothing = np.empty(room, dtype=np.uint64), np.empty(0, dtype=np.int64)
     hit_places, numbers = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    holed_room = room if holed_keys.size else 1
+    holed_room = len(HOLES) * room + 1 if holed_keys.size else 1
     holed_hits, holed_numbers = np.empty(holed_room, dtype=np.int64), np.empty(holed_room, dtype=np.int64)
     starts, ends = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     table = (
         pointer(pages), pointer(cells), pointer(sequence_data), pointer(sequence_offsets),
         pointer(sequence_alone), manner,
     )  # fmt: skip
-    whole = pointer(gram_keys), pointer(slots), slots.size - 1, pointer(bits), filter_shift(bits.size)
+    whole = (
+        pointer(gram_keys), pointer(slots), slots.size - 1,
+        pointer(bits), filter_shift(bits.size), pointer(coarse), filter_shift(coarse.size),
+    )  # fmt: skip
     holed = (
-        pointer(holed_keys), pointer(holed_slots), holed_slots.size - 1, pointer(holed_bits),
-        filter_shift(holed_bits.size),
+        pointer(holed_keys), pointer(holed_slots), holed_slots.size - 1,
+        pointer(holed_bits), filter_shift(holed_bits.size), pointer(holed_coarse),
+        filter_shift(holed_coarse.size),
     )  # fmt: skip
     hits, runs = np.empty((256, HIT_FIELDS), dtype=np.int64), np.empty((64, RUN_FIELDS), dtype=np.int64)
     latest = np.full(needs.size, -1, dtype=np.int64)  # of each reference text its last run
-    num_hits, num_runs, hole = 0, 0, size // 2
+    num_hits, num_runs, hole = 0, 0, 0
     unplaced = pointer(keys), pointer(nothing), pointer(nothing), False
     placed = pointer(keys), pointer(starts), pointer(ends), True
     for index in range(offsets.size - 1):
         begin, stop = offsets[index], offsets[index + 1]
         count = keys_of(pointer(data), begin, stop, table, unplaced, 0)
-        found = grams_of(pointer(keys), count, size, NO_HOLE, whole, pointer(hit_places), pointer(numbers))
+        found = grams_of(pointer(keys), count, size, whole, pointer(hit_places), pointer(numbers))
         found_holed = 0
         if holed_keys.size:
-            found_holed = grams_of(
-                pointer(keys), count, size + 1, hole, holed, pointer(holed_hits), pointer(holed_numbers)
+            found_holed = holed_grams_of(
+                pointer(keys), count, size + 1, holed, pointer(holed_hits), pointer(holed_numbers)
             )
         if found + found_holed == 0:
             continue
@@ -155,7 +162,7 @@ def _overlaps(  # type: ignore[no-untyped-def]
         first_run, next_hit, next_holed = num_runs, 0, 0
         while next_hit < found or next_holed < found_holed:
             is_whole = next_hit < found and (
-                next_holed == found_holed or hit_places[next_hit] <= holed_hits[next_holed]
+                next_holed == found_holed or hit_places[next_hit] <= holed_hits[next_holed] >> 2
             )
             if is_whole:
                 number, place = numbers[next_hit], hit_places[next_hit]
@@ -164,7 +171,8 @@ def _overlaps(  # type: ignore[no-untyped-def]
                     continue
                 first, last = gram_offsets[number], gram_offsets[number + 1]
             else:
-                number, place = holed_numbers[next_holed], holed_hits[next_holed]
+                number, place = holed_numbers[next_holed], holed_hits[next_holed] >> 2
+                hole = HOLES[holed_hits[next_holed] & 3]
                 next_holed += 1
                 first, last = holed_offsets[number], holed_offsets[number + 1]
             for posting in range(first, last):

@@ -1,7 +1,7 @@
 """Each word of a text as one 64-bit key after a normalisation that forgives case, accents, punctuation and
 white space. No text is written: what is equal has the same key, and that is all that comes out.
 
-manner   PLAIN    a character in lower case, then in form NFKD without its marks (so composed and decomposed
+manner   PLAIN    a character in folded case, in form NFKD without its marks (so composed and decomposed
                   text are the same, and "fi" is a ligature's too). Letters, digits and spacing marks make
                   words; a letter of a script without spaces is a word by itself; nonspacing marks, format
                   characters and apostrophes are as if they were not there; all else parts words.
@@ -128,7 +128,7 @@ def _plain(character: str) -> str | None:
         return ""
     if not (character.isalnum() or category == "Mc"):
         return None
-    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character.lower()).lower())
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character.casefold()).casefold())
     return "".join(
         each
         for each in parts

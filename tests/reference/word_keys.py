@@ -18,7 +18,7 @@ def _normal(character: str) -> str | None:
     if not (character.isalnum() or category == "Mc"):
         return None
     for _ in range(2):
-        character = unicodedata.normalize("NFKD", character.lower())
+        character = unicodedata.normalize("NFKD", character.casefold())
     kept = [each for each in character if each.isalnum() or unicodedata.category(each) == "Mc"]
     return "".join(each for each in kept if each not in APOSTROPHES)
 

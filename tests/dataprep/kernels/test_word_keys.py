@@ -60,6 +60,7 @@ def test_what_it_forgives() -> None:
         ("\uff21\uff22\uff11 \ufb01sh", "ab1 fish"),
         ("def f(x):\n    return x", "def  f( x ) :\n\treturn x"),
         ("\u4e2d\u6587\uff0c\u5b57", "\u4e2d \u6587\u5b57"),
+        ("stra\u00dfe \u03bb\u03cc\u03b3\u03bf\u03c2", "STRASSE \u039b\u039f\u0393\u039f\u03a3"),
         ("soft\u00adhyphen", "softhyphen"),
     ]  # fmt: skip
     for one, other in same:
