@@ -64,13 +64,13 @@ DEFINITIONS: dict[Name, Definition] = {
 }
 
 
-def words_needed(num_words: int, num_letters: int, definition: Definition) -> int:
+def words_needed(num_words: int, num_letters: int, share_ppm: int, definition: Definition) -> int:
     """Matched words that make a run of a text of so many words evidence: the share, rounded up, but not fewer
     than the floor; of a text with fewer words than that, all but one, or all of one n-gram.
 
     num_letters  how many of the words are letters of scripts without spaces. Two of them count as one word of
                  the floor, so that half a sentence of Thai is no evidence.
     """
-    share = -(-num_words * definition.share_ppm // PPM)
+    share = -(-num_words * share_ppm // PPM)
     floor = definition.floor + definition.floor * num_letters // max(1, num_words)
     return min(max(num_words - 1, definition.ngram), max(share, floor))

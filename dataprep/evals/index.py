@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.evals.definitions import Definition, words_needed
+from dataprep.evals.definitions import PPM, Definition, words_needed
 from dataprep.evals.sets import EvalSet
 from dataprep.kernels.grams import HOLES, NO_GRAM, gram_hashes, gram_table
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.overlaps import References
 from dataprep.kernels.texts import Texts
-from dataprep.kernels.word_keys import ALONE_BIT, Keys, word_keys
+from dataprep.kernels.word_keys import ALONE_BIT, BLANK, JANITOR, Keys, word_keys
 
 INDEX_VERSION = 1
 MAGIC = b"headrace eval index\n"
@@ -52,13 +52,16 @@ class IndexedSet:
 class EvalIndex:
     """See the module's docstring.
 
+    shares         int32 [t]: the share that makes each text contaminated, in millionths: the definition's, or
+                   the least that its sets ask for
     example_texts  int32 [e]: the text of each example, UNTESTED for one too short
-    ids            the examples' ids, as lines of UTF-8: id_data uint8, id_offsets int64 [e + 1]
+    ids            the examples' ids
     """
 
     definition: Definition
     sets: tuple[IndexedSet, ...]
     references: References
+    shares: npt.NDArray[np.int32]
     example_texts: npt.NDArray[np.int32]
     ids: Texts
 
@@ -67,45 +70,74 @@ class EvalIndex:
         return int(self.references.word_offsets.size - 1)
 
     @property
+    def example_sets(self) -> npt.NDArray[np.int32]:
+        """int32 [e]: place of each example's set."""
+        return np.repeat(np.arange(len(self.sets), dtype=np.int32), [each.examples for each in self.sets])
+
+    @property
     def text_words(self) -> Int64s:
         """int64 [t]: words of each text."""
         return np.diff(self.references.word_offsets)
 
 
-def build_index(sets: Sequence[EvalSet], definition: Definition) -> EvalIndex:
-    """The index of sets under a definition; depends on their order, which the caller fixes."""
+def build_index(
+    sets: Sequence[EvalSet], definition: Definition, shares: Sequence[int | None] = ()
+) -> EvalIndex:
+    """The index of sets under a definition; depends on their order, which the caller fixes.
+
+    shares  of each set a share of its own in millionths, None for that of the definition
+    """
     examples = [example for each in sets for example in each.examples]
     asked = word_keys(*_laid(example.question for example in examples), definition.manner)
     answered = word_keys(*_laid(example.answer for example in examples), definition.manner)
+    if definition.manner == JANITOR:  # which drops words without letters of what it looks for, and of no other
+        asked, answered = _without_blanks(*asked), _without_blanks(*answered)
     tested = _joined(asked, answered, np.diff(asked[1]) < definition.ngram)
     example_texts, chosen = _distinct(tested, answered, definition.ngram)
     words, word_offsets = _taken(tested, chosen)
-    answer_words, answer_offsets = _taken(answered, chosen)
+    sizes = [len(each.examples) for each in sets]
+    text_shares = np.full(chosen.size, PPM + 1, dtype=np.int32)
+    of_example = np.repeat(
+        [definition.share_ppm if share is None else share for share in shares or [None] * len(sets)], sizes
+    )
+    is_tested = example_texts != UNTESTED
+    np.minimum.at(text_shares, example_texts[is_tested], of_example[is_tested].astype(np.int32))
     grams, keys, gram_offsets, places = _listed(*gram_hashes(words, word_offsets, definition.ngram))
-    lengths = np.diff(word_offsets)
-    needs = np.zeros(lengths.size, dtype=np.int32)
-    if definition.kind == "run":
-        totals = np.concatenate([[0], np.cumsum((words & ALONE_BIT).astype(np.int64))])
-        letters = np.diff(totals[word_offsets])
-        needs[:] = [
-            words_needed(length, alone, definition)
-            for length, alone in zip(lengths.tolist(), letters.tolist(), strict=True)
-        ]
     holed = np.zeros(0, dtype=np.uint64), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    needs = np.zeros(chosen.size, dtype=np.int32)
     if definition.kind == "run":
         holed = _holed(words, word_offsets, definition.ngram)
+        needs = _needs(words, word_offsets, text_shares, definition)
     references = References(
         words, word_offsets, needs, grams, gram_offsets, places,
-        _seeds(grams, word_offsets, np.diff(gram_offsets)), answer_words, answer_offsets, *gram_table(keys),
+        _seeds(grams, word_offsets, np.diff(gram_offsets)), *_taken(answered, chosen), *gram_table(keys),
         holed[1], holed[2], *gram_table(holed[0]),
     )  # fmt: skip
-    starts = np.cumsum([0, *(len(each.examples) for each in sets)]).tolist()
+    firsts = np.cumsum([0, *sizes]).tolist()
     indexed = tuple(
         IndexedSet(each.name, each.digest, first, len(each.examples))
-        for each, first in zip(sets, starts, strict=False)
+        for each, first in zip(sets, firsts, strict=False)
     )
     ids = Texts.from_strings(_writable(example.id) for example in examples)
-    return EvalIndex(definition, indexed, references, example_texts, ids)
+    return EvalIndex(definition, indexed, references, text_shares, example_texts, ids)
+
+
+def _without_blanks(keys: Keys, offsets: Int64s) -> tuple[Keys, Int64s]:
+    kept = keys != BLANK
+    totals = np.concatenate([[0], np.cumsum(kept)])
+    return keys[kept], totals[offsets].astype(np.int64)
+
+
+def _needs(
+    words: Keys, word_offsets: Int64s, shares: npt.NDArray[np.int32], definition: Definition
+) -> npt.NDArray[np.int32]:
+    """int32[t]: matched words that a run over each text needs."""
+    totals = np.concatenate([[0], np.cumsum((words & ALONE_BIT).astype(np.int64))])
+    lengths, letters = np.diff(word_offsets).tolist(), np.diff(totals[word_offsets]).tolist()
+    values = zip(lengths, letters, shares.tolist(), strict=True)
+    return np.array(
+        [words_needed(length, alone, share, definition) for length, alone, share in values], dtype=np.int32
+    )
 
 
 def _writable(text: str) -> str:
@@ -203,7 +235,7 @@ def _seeds(grams: npt.NDArray[np.int32], word_offsets: Int64s, counts: Int64s) -
 
 def save_index(index: EvalIndex, path: Path) -> None:
     """Write the arrays one after the other, each at a multiple of 64 bytes, after a header in JSON."""
-    arrays = {**index.references._asdict(), "example_texts": index.example_texts}
+    arrays = {**index.references._asdict(), "shares": index.shares, "example_texts": index.example_texts}
     arrays |= {"id_data": index.ids.data, "id_offsets": index.ids.offsets}
     kinds = [[name, array.dtype.str, int(array.size)] for name, array in arrays.items()]
     sets = [[each.name, each.digest, each.first, each.examples] for each in index.sets]
@@ -246,6 +278,7 @@ def open_index(path: Path) -> EvalIndex:
         Definition(**header["definition"]),
         tuple(IndexedSet(*each) for each in header["sets"]),
         References(*(arrays[name] for name in References._fields)),
+        arrays["shares"],
         arrays["example_texts"],
         Texts(arrays["id_data"], arrays["id_offsets"]),
     )
