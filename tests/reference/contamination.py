@@ -161,3 +161,47 @@ def widened(text: str, spans: Sequence[tuple[int, int]], margin: int) -> str:
 def _belongs(character: str) -> bool:
     marks = unicodedata.category(character) in ("Mn", "Me", "Cf")
     return marks or (not character.isascii() and character in "\u2018\u2019\u02bc\u02b9\uff07")
+
+
+def gram_documents(documents: Sequence[Words], size: int) -> dict[tuple[int, ...], int]:
+    """In how many documents each n-gram stands."""
+    counts: dict[tuple[int, ...], int] = {}
+    for document in documents:
+        for gram in set(grams(document, size)):
+            counts[gram] = counts.get(gram, 0) + 1
+    return counts
+
+
+def covered(text: Words, held: set[tuple[int, ...]], frequent: set[tuple[int, ...]], size: int) -> set[int]:
+    """The words of a text in n-grams that a document holds; without frequent ones in stretches under 2n."""
+    places = [at for at, gram in enumerate(grams(text, size)) if gram in held]
+    stretches: list[list[int]] = []
+    for at in places:
+        if stretches and stretches[-1][-1] == at - 1:
+            stretches[-1].append(at)
+        else:
+            stretches.append([at])
+    counting = [
+        at
+        for stretch in stretches
+        for at in stretch
+        if len(stretch) + size - 1 >= 2 * size or tuple(text[at : at + size]) not in frequent
+    ]
+    return {at for first in counting for at in range(first, first + size)}
+
+
+def counted(
+    text: Words, run: tuple[int, ...], frequent: set[tuple[int, ...]], size: int
+) -> int:
+    """Matched words of a run that count: of one under 2n words not those in frequent n-grams alone."""
+    matched, first, end = run[1], run[3], run[4]
+    if matched >= 2 * size:
+        return matched
+    often, rare = set(), set()
+    for at in range(first, end - size + 1):
+        words = set(range(at, at + size))
+        if tuple(text[at : at + size]) in frequent:
+            often |= words
+        else:
+            rare |= words
+    return max(0, matched - len(often - rare))
