@@ -145,9 +145,7 @@ def tally(parts: Sequence[Evidence], texts: Mask, index: EvalIndex) -> list[SetT
         tested = mine[mine != UNTESTED]
         contaminated = int(texts[tested].sum())
         rows.append(
-            SetTally(
-                each.name, each.digest, each.examples, tested.size, contaminated, documents[place]
-            )
+            SetTally(each.name, each.digest, each.examples, tested.size, contaminated, documents[place])
         )
     return rows
 

@@ -37,7 +37,7 @@ class Definition:
 
     kind       run      the longest matched run of one document covers the share of the example
                covered  n-grams of one document cover more than the share of the example's words
-               seen     n-grams of all documents together reach the share: of n-grams, or of words (`by_words`)
+               seen     n-grams of all documents together reach the share, of n-grams or of words (`by_words`)
                any      one n-gram is enough
     ngram      words of an n-gram
     manner     how words are normalised (`kernels/word_keys.py`)

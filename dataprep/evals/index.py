@@ -90,11 +90,14 @@ def build_index(
     examples = [example for each in sets for example in each.examples]
     asked = word_keys(*_laid(example.question for example in examples), definition.manner)
     answered = word_keys(*_laid(example.answer for example in examples), definition.manner)
-    if definition.manner == JANITOR:  # which drops words without letters of what it looks for, and of no other
+    if (
+        definition.manner == JANITOR
+    ):  # which drops words without letters of what it looks for, and of no other
         asked, answered = _without_blanks(*asked), _without_blanks(*answered)
     tested = _joined(asked, answered, np.diff(asked[1]) < definition.ngram)
     example_texts, chosen = _distinct(tested, answered, definition.ngram)
     words, word_offsets = _taken(tested, chosen)
+    answer_words, answer_offsets = _taken(answered, chosen)
     sizes = [len(each.examples) for each in sets]
     text_shares = np.full(chosen.size, PPM + 1, dtype=np.int32)
     of_example = np.repeat(
@@ -108,11 +111,28 @@ def build_index(
     if definition.kind == "run":
         holed = _holed(words, word_offsets, definition.ngram)
         needs = _needs(words, word_offsets, text_shares, definition)
+    whole_table, holed_table = gram_table(keys), gram_table(holed[0])
     references = References(
-        words, word_offsets, needs, grams, gram_offsets, places,
-        _seeds(grams, word_offsets, np.diff(gram_offsets)), *_taken(answered, chosen), *gram_table(keys),
-        holed[1], holed[2], *gram_table(holed[0]),
-    )  # fmt: skip
+        words=words,
+        word_offsets=word_offsets,
+        needs=needs,
+        grams=grams,
+        gram_offsets=gram_offsets,
+        places=places,
+        seeds=_seeds(grams, word_offsets, np.diff(gram_offsets)),
+        answer_words=answer_words,
+        answer_offsets=answer_offsets,
+        keys=whole_table.keys,
+        slots=whole_table.slots,
+        filter=whole_table.filter,
+        coarse=whole_table.coarse,
+        holed_offsets=holed[1],
+        holed_places=holed[2],
+        holed_keys=holed_table.keys,
+        holed_slots=holed_table.slots,
+        holed_filter=holed_table.filter,
+        holed_coarse=holed_table.coarse,
+    )
     firsts = np.cumsum([0, *sizes]).tolist()
     indexed = tuple(
         IndexedSet(each.name, each.digest, first, len(each.examples))

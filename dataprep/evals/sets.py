@@ -38,6 +38,7 @@ class EvalSpec(BaseModel):
     name    names the set instead; only for a path of one file
     fields  where its fields are; without it the ready-made map of a well-known set
     action  what becomes of documents that hold examples of it; without it that of the step
+    share   the share that makes an example contaminated; without it that of the step
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -46,6 +47,7 @@ class EvalSpec(BaseModel):
     name: Annotated[str, Field(min_length=1)] | None = None
     fields: FieldMap | None = None
     action: Action | None = None
+    share: Annotated[float, Field(gt=0, le=1)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ class EvalFile:
 
     name: str
     path: str
-    fields: FieldMap | None
-    action: Action | None
+    fields: FieldMap | None = None
+    action: Action | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,8 @@ def eval_files(specs: Sequence[EvalSpec | str], where: str | None = None) -> lis
         if spec.name is not None and len(paths) > 1:
             raise UserError(f'{len(paths)} files would all be named "{spec.name}"', where=where)
         files.extend(
-            EvalFile(spec.name or set_name(path), path, spec.fields, spec.action) for path in paths
+            EvalFile(spec.name or set_name(path), path, spec.fields, spec.action, spec.share)
+            for path in paths
         )
     names = [file.name for file in files]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -120,9 +124,7 @@ def read_set(file: EvalFile) -> EvalSet:
                 raise _unknown(file, list(row))
         if number == 0 and not fields.fits(row):
             missing = [name for name in fields.tested if name.partition(".")[0] not in row]
-            raise UserError(
-                f"no field {', '.join(missing)} (there are: {', '.join(row)})", where=file.path
-            )
+            raise UserError(f"no field {', '.join(missing)} (there are: {', '.join(row)})", where=file.path)
         examples.append(example_of(row, fields, number))
     if fields is None:
         fields = next(iter(known_maps(file.name)), FieldMap(question=("question",)))
@@ -170,7 +172,9 @@ def _rows(path: str) -> Iterator[Any]:
 
 def _members(value: Any, path: str) -> list[Any]:
     """The examples of a JSON file: a list, or an object of one list, such as {"data": [...]}."""
-    lists = [each for each in value.values() if isinstance(each, list)] if isinstance(value, dict) else [value]
+    lists = (
+        [each for each in value.values() if isinstance(each, list)] if isinstance(value, dict) else [value]
+    )
     if len(lists) != 1 or not isinstance(lists[0], list):
         raise UserError("expected a list of examples, or an object that holds one list", where=path)
     return lists[0]

@@ -92,9 +92,7 @@ def overlaps(
     if longest(offsets) >= 2**31:
         raise ValueError("overlaps are found in texts of less than 2 GiB")
     frozen = References(*(read_only(np.asarray(array)) for array in references))
-    return _overlaps(
-        read_only(data), read_only(offsets), *word_table(manner), *frozen, size, answer_window
-    )
+    return _overlaps(read_only(data), read_only(offsets), *word_table(manner), *frozen, size, answer_window)
 
 
 @njit(cache=True, nogil=True)

@@ -114,8 +114,8 @@ def runs(
 
 
 def janitor(text: str, contaminants: Sequence[str], size: int = 13) -> list[str]:
-    """The pieces of a text that Janitor leaves, [] for a text it drops. It also drops a text of fewer than 200
-    characters in which it finds nothing, which ours does not; see docs/concepts/contamination.md."""
+    """The pieces of a text that Janitor leaves, [] for a text it drops. It also drops a text of 199
+    characters or fewer in which it finds nothing, and ours does not: docs/concepts/contamination.md."""
     table = str.maketrans(string.ascii_uppercase, string.ascii_lowercase, string.punctuation)
     dirty = set()
     for contaminant in contaminants:
@@ -190,9 +190,7 @@ def covered(text: Words, held: set[tuple[int, ...]], frequent: set[tuple[int, ..
     return {at for first in counting for at in range(first, first + size)}
 
 
-def counted(
-    text: Words, run: tuple[int, ...], frequent: set[tuple[int, ...]], size: int
-) -> int:
+def counted(text: Words, run: tuple[int, ...], frequent: set[tuple[int, ...]], size: int) -> int:
     """Matched words of a run that count: of one under 2n words not those in frequent n-grams alone."""
     matched, first, end = run[1], run[3], run[4]
     if matched >= 2 * size:

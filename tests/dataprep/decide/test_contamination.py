@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,7 +35,7 @@ KINDS: list[Name] = ["longest", "tulu3", "palm", "datatrove"]
 def keys_of(strings: list[str]) -> list[list[int]]:
     texts = Texts.from_strings(strings)
     keys, offsets = word_keys(texts.data, texts.offsets)
-    return [[int(key) for key in keys[first:end]] for first, end in zip(offsets, offsets[1:], strict=False)]
+    return [[int(key) for key in keys[first:end]] for first, end in itertools.pairwise(offsets)]
 
 
 def pairs_by_twin(index: EvalIndex, documents: list[list[int]], frequent: int) -> set[tuple[int, int, int]]:
@@ -41,7 +43,7 @@ def pairs_by_twin(index: EvalIndex, documents: list[list[int]], frequent: int) -
     size, kind = index.definition.ngram, index.definition.kind
     offsets = index.references.word_offsets.tolist()
     words = index.references.words.tolist()
-    texts = [words[first:end] for first, end in zip(offsets, offsets[1:], strict=False)]
+    texts = [words[first:end] for first, end in itertools.pairwise(offsets)]
     often = {gram for gram, count in twin.gram_documents(documents, size).items() if count > frequent}
     found = set()
     for row, document in enumerate(documents):
@@ -56,7 +58,13 @@ def pairs_by_twin(index: EvalIndex, documents: list[list[int]], frequent: int) -
         for number, text in enumerate(texts):
             covered = twin.covered(text, held, often, size)
             all_grams = len(text) - size + 1
-            hit = sum(1 for at in range(all_grams) if set(range(at, at + size)) <= covered and tuple(text[at : at + size]) in held and (tuple(text[at : at + size]) not in often or _long(text, at, held, size)))
+            hit = sum(
+                1
+                for at in range(all_grams)
+                if set(range(at, at + size)) <= covered
+                and tuple(text[at : at + size]) in held
+                and (tuple(text[at : at + size]) not in often or _long(text, at, held, size))
+            )
             share = index.definition.share_ppm
             enough = {
                 "any": bool(covered),
@@ -81,7 +89,7 @@ def _long(text: list[int], at: int, held: set[tuple[int, ...]], size: int) -> bo
 def in_splits(strings: list[str], index: EvalIndex, cuts: list[int]) -> list[Hits]:
     places = sorted({0, len(strings), *(cut % (len(strings) + 1) for cut in cuts)})
     texts = Texts.from_strings(strings)
-    pairs = zip(places, places[1:], strict=False)
+    pairs = itertools.pairwise(places)
     return [hits_in(texts.slice(first, end), index) for first, end in pairs]
 
 
@@ -95,7 +103,9 @@ def test_like_the_twin_in_any_splits(
     smaller = {"datatrove": {"ngram": 8}, "longest": {"floor": 9}}.get(name, {})
     index = an_index(questions, definition=name, share_ppm=300_000, **smaller)
     hits = in_splits(strings, index, cuts)
-    documents = sum((gram_documents(each, index) for each in hits), np.zeros(index.references.keys.size, np.int64))
+    documents = sum(
+        (gram_documents(each, index) for each in hits), np.zeros(index.references.keys.size, np.int64)
+    )
     parts = [evidence(each, index, documents, Rule(frequent)) for each in hits]
     found, first = set(), 0
     for part, each in zip(parts, hits, strict=True):
@@ -110,7 +120,11 @@ def test_like_the_twin_in_any_splits(
 
 
 def judged(
-    questions: list[str], strings: list[str], rule: Rule, answers: list[str] | None = None, name: Name = "longest"
+    questions: list[str],
+    strings: list[str],
+    rule: Rule,
+    answers: list[str] | None = None,
+    name: Name = "longest",
 ) -> tuple[EvalIndex, Evidence, list[bool]]:
     index = an_index(questions, answers or [], name)
     hits = hits_in(Texts.from_strings(strings), index)
@@ -125,7 +139,7 @@ LONG = f"{SHORT} and what will we all be doing there when we come"
 
 def test_a_frequent_phrase_is_no_evidence_but_a_long_one_is() -> None:
     many = [f"document {number}: {SHORT}" for number in range(12)]
-    index, found, texts = judged([SHORT], many, Rule(frequent=10))
+    _index, found, texts = judged([SHORT], many, Rule(frequent=10))
     assert (len(found.pairs), len(found.excused), texts) == (0, 12, [False])
     assert len(judged([SHORT], many[:10], Rule(frequent=10))[1].pairs) == 10
     assert len(judged([SHORT], many, Rule())[1].pairs) == 12
@@ -154,7 +168,7 @@ def test_palm_and_llama3_put_documents_together() -> None:
     halves = [" ".join(words[:15]), " ".join(words[8:])]
     names: tuple[Name, ...] = ("palm", "llama3")
     for name in names:
-        _, found, texts = judged([LONG], halves, Rule(), name=name)
+        _, _found, texts = judged([LONG], halves, Rule(), name=name)
         assert texts == [True]
     assert judged([LONG], halves[:1], Rule(), name="palm")[2] == [False]
     assert len(judged([LONG], [LONG], Rule(), name="palm")[1].pairs) == 1
@@ -178,7 +192,12 @@ def test_the_table_counts_examples_that_are_equal_or_too_short() -> None:
 
 
 def test_nothing_to_test_and_nothing_to_look_at() -> None:
-    for questions, strings in (([], ["a b c d e f g h i"]), (["", "a b"], ["a b"]), ([LONG], []), ([LONG], [""])):
+    for questions, strings in (
+        ([], ["a b c d e f g h i"]),
+        (["", "a b"], ["a b"]),
+        ([LONG], []),
+        ([LONG], [""]),
+    ):
         for name in ("longest", "gpt3", "palm", "llama3", "tulu3", "datatrove"):
             index, found, texts = judged(list(questions), list(strings), Rule(2), name=name)  # type: ignore[arg-type]
             assert len(found.pairs) == 0

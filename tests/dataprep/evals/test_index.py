@@ -19,7 +19,10 @@ QUESTION = "how many of the twelve words of this question can be changed"
 
 def test_a_saved_index_is_the_same(tmp_path: Path) -> None:
     index = build_index(
-        [a_set([QUESTION, "short one"], ["", "and long enough by its own answer"]), a_set(["\u4e2d\u6587" * 9], name="other")],
+        [
+            a_set([QUESTION, "short one"], ["", "and long enough by its own answer"]),
+            a_set(["\u4e2d\u6587" * 9], name="other"),
+        ],
         DEFINITIONS["longest"],
         [None, 900_000],
     )  # fmt: skip
@@ -58,7 +61,10 @@ def test_words_needed() -> None:
 
 def test_a_hundred_thousand_examples() -> None:
     words = [f"word{number}" for number in range(997)]
-    questions = [" ".join(words[(number * step) % 997] for step in range(1, 13)) + f" {number}" for number in range(100_000)]
+    questions = [
+        " ".join(words[(number * step) % 997] for step in range(1, 13)) + f" {number}"
+        for number in range(100_000)
+    ]
     index = an_index(questions)
     assert index.num_texts == 100_000
     texts = Texts.from_strings([questions[77_777], questions[5].replace("word5 ", "other ")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from hypothesis import given
@@ -53,8 +54,7 @@ def by_twin(index: EvalIndex, keys: list[int]) -> tuple[list[tuple[int, ...]], l
     references = index.references
     offsets = references.word_offsets.tolist()
     texts = [
-        [int(word) for word in references.words[first:end]]
-        for first, end in zip(offsets, offsets[1:], strict=False)
+        [int(word) for word in references.words[first:end]] for first, end in itertools.pairwise(offsets)
     ]
     size = index.definition.ngram
     hits = [(at, at + size) for at, _ in twin.hits(keys, texts, size)]

@@ -13,8 +13,6 @@ from tests.dataprep.evals.few import an_index
 from tests.dataprep.kernels.strategies import texts as any_text
 from tests.reference import contamination as twin
 
-
-
 CONTAMINANT = (
     "Natalia sold clips to 48 of her friends in April, and then she sold half as many -- clips in May. "
     "How many clips did Natalia sell altogether?"
@@ -25,7 +23,13 @@ WORDS = ["alpha", "Beta,", "gamma's", "-", "d\u00e9j\u00e0", "\u4e2d\u6587", "x"
 @given(any_text, st.data())
 def test_widened_like_the_twin(text: str, data: st.DataObject) -> None:
     places = st.integers(0, len(text))
-    spans = data.draw(st.lists(st.tuples(places, places).map(sorted).filter(lambda each: each[0] < each[1]), max_size=4)) if text else []
+    spans = (
+        data.draw(
+            st.lists(st.tuples(places, places).map(sorted).filter(lambda each: each[0] < each[1]), max_size=4)
+        )
+        if text
+        else []
+    )
     margin = data.draw(st.integers(0, 5))
     texts = Texts.from_strings(["caf\u00e9", text, "after"]).slice(1, 2)
     starts = [len(text[:at].encode()) for at in range(len(text) + 1)]
