@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.grams import HOLES, filter_shift, grams_of, holed_grams_of
+from dataprep.kernels.grams import HOLES, NO_GRAM, filter_shift, grams_of, holed_grams_of
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import longest, pointer, read_only
 from dataprep.kernels.word_keys import Keys, keys_of, most_words, word_table
@@ -176,16 +176,16 @@ def _overlaps(  # type: ignore[no-untyped-def]
             for posting in range(first, last):
                 if is_whole:
                     from_place, at = place, np.int64(places[posting])
-                    if place > 0 and at > 0 and grams[at - 1] >= 0 and keys[place - 1] == words[at - 1]:
-                        if seeds[grams[at - 1]]:
-                            continue  # the run was grown from the word before
+                    before = grams[at - 1] if place > 0 and at > 0 else NO_GRAM
+                    if before != NO_GRAM and seeds[before] and keys[place - 1] == words[at - 1]:
+                        continue  # the run was grown from the word before
                 else:
                     if keys[place + hole] == words[holed_places[posting] + hole]:
                         continue  # no hole in truth
                     from_place, at = place + hole + 1, np.int64(holed_places[posting]) + hole + 1
                 text = np.searchsorted(word_offsets, at, side="right") - 1
-                before = latest[text]
-                if before >= first_run and runs[before, 6] <= from_place < runs[before, 7]:
+                last_run = latest[text]
+                if last_run >= first_run and runs[last_run, 6] <= from_place < runs[last_run, 7]:
                     continue
                 if needs[text] == 0:
                     continue
@@ -194,9 +194,9 @@ def _overlaps(  # type: ignore[no-untyped-def]
                 _grow(keys, count, from_place, words, word_offsets[text], word_offsets[text + 1], at, run)
                 if run[2] < needs[text]:
                     continue
-                if before >= first_run and run[6] < runs[before, 7]:
-                    if run[2] > runs[before, 2]:
-                        runs[before, 2:8] = run[2:8]
+                if last_run >= first_run and run[6] < runs[last_run, 7]:
+                    if run[2] > runs[last_run, 2]:
+                        runs[last_run, 2:8] = run[2:8]
                     continue
                 run[0], run[1] = index, text
                 latest[text] = num_runs

@@ -56,7 +56,7 @@ def test_every_character_like_the_twin() -> None:
 def test_what_it_forgives() -> None:
     same = [
         ("The cat's  hat, isn't it?", "the CATS\nhat \u2014 isn\u2019t; it"),
-        ("Caf\u00e9 \u1e9b\u0323 \ud55c\uad6d", unicodedata.normalize("NFD", "CAFE\u0301 \u1e9b\u0323 \ud55c\uad6d")),
+        ("Caf\u00e9 \u1e9b\u0323 \ud55c", unicodedata.normalize("NFD", "CAFE\u0301 \u1e9b\u0323 \ud55c")),
         ("\uff21\uff22\uff11 \ufb01sh", "ab1 fish"),
         ("def f(x):\n    return x", "def  f( x ) :\n\treturn x"),
         ("\u4e2d\u6587\uff0c\u5b57", "\u4e2d \u6587\u5b57"),
