@@ -13,7 +13,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-Names = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(strict=False)]
+Name = Annotated[str, Field(min_length=1)]
+Names = Name | tuple[Name, ...]
 
 LABELS = re.compile(r"^\s*(?:question|passage|context|query|q)\s*:\s*", re.IGNORECASE)
 ANSWER_LABEL = re.compile(r"\s*(?:answer|a)\s*:\s*$", re.IGNORECASE)
@@ -36,19 +37,9 @@ class FieldMap(BaseModel):
     question: Names = ()
     choices: Names = ()
     answer: Names = ()
-    answer_index: str | None = None
+    answer_index: Name | None = None
     context: Names = ()
-    id: str | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_name_is_a_list(cls, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {
-                role: [name] if isinstance(name, str) and role not in ("answer_index", "id") else name
-                for role, name in value.items()
-            }
-        return value
+    id: Name | None = None
 
     @model_validator(mode="after")
     def _tests_something(self) -> FieldMap:
@@ -58,17 +49,16 @@ class FieldMap(BaseModel):
 
     @property
     def tested(self) -> tuple[str, ...]:
-        return self.question or self.context
-
-    @property
-    def every(self) -> tuple[str, ...]:
-        """All fields that it names."""
-        single = tuple(name for name in (self.answer_index, self.id) if name is not None)
-        return (*self.question, *self.choices, *self.answer, *self.context, *single)
+        return listed(self.question) or listed(self.context)
 
     def fits(self, row: Mapping[str, Any]) -> bool:
         """Whether the row has every field that is tested."""
         return all(name.partition(".")[0] in row for name in self.tested)
+
+
+def listed(names: Names) -> tuple[str, ...]:
+    """A name alone is a list of one."""
+    return (names,) if isinstance(names, str) else names
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +74,9 @@ def example_of(row: Mapping[str, Any], fields: FieldMap, number: int) -> Example
     """The example in a row."""
     question = "\n".join(text for name in fields.tested for text in values_at(row, name))
     question = ANSWER_LABEL.sub("", LABELS.sub("", question))
-    answers = [text for name in fields.answer for text in values_at(row, name)]
+    answers = [text for name in listed(fields.answer) for text in values_at(row, name)]
     if not answers and fields.answer_index is not None:
-        choices = [text for name in fields.choices for text in values_at(row, name)]
+        choices = [text for name in listed(fields.choices) for text in values_at(row, name)]
         answers = _chosen(row.get(fields.answer_index), choices)
     identity = next(iter(values_at(row, fields.id)), None) if fields.id is not None else None
     return Example(str(number) if identity is None else identity, question, "\n".join(answers))

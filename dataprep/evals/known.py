@@ -16,9 +16,9 @@ from dataprep.evals.fields import FieldMap
 def _map(question: str, **roles: str) -> FieldMap:
     return FieldMap.model_validate(
         {
-            "question": question.split(","),
+            "question": tuple(question.split(",")),
             **{
-                role: names if role in ("answer_index", "id") else names.split(",")
+                role: names if role in ("answer_index", "id") else tuple(names.split(","))
                 for role, names in roles.items()
             },
         }

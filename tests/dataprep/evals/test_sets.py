@@ -23,7 +23,7 @@ ROWS: list[dict[str, Any]] = [
     {"q": "", "a": None, "n": 8},
     {"q": "Third\nline", "a": "x", "n": 9},
 ]
-FIELDS = FieldMap(question=("q",), answer=("a",), id="n")
+FIELDS = FieldMap(question="q", answer=("a",), id="n")
 WANTED = [("7", "What is it?", "A thing, \u00e9"), ("8", "", ""), ("9", "Third\nline", "x")]
 
 
