@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.kernels.margins import janitor_windows, widened
 from dataprep.kernels.spans import spliced
 from dataprep.kernels.texts import Texts
-from dataprep.kernels.windows import janitor_windows, widened
 
 Int64s = npt.NDArray[np.int64]
 BETWEEN = Texts.from_strings(["", "\n"])
-"""By the kinds of `kernels/windows.py`."""
+"""By the kinds of `kernels/margins.py`."""
 
 
 def without(texts: Texts, found: Int64s, margin: int) -> tuple[Texts, Int64s]:

@@ -1,4 +1,4 @@
-"""Slow twin of `dataprep/kernels/{grams,overlaps,windows}.py` and `dataprep/decide/contamination.py`: words
+"""Slow twin of `dataprep/kernels/{grams,overlaps,margins}.py` and `dataprep/decide/contamination.py`: words
 as lists of whole numbers, n-grams as tuples. And Janitor's rule, from its description.
 """
 
