@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from dataprep.cli_corpora import add_verbs
 from dataprep.narrate import Narrator, printable
 from manifests.errors import UserError
 
@@ -182,15 +183,20 @@ def report(
 def verify(
     corpus: Annotated[Path, typer.Argument(help="The manifest, or the folder that holds it.")],
     quick: Annotated[bool, typer.Option("--quick", help="Sizes and digests of small files only.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a verification with --resume was stopped.")
+    ] = False,
     workers: Workers = CORES,
     as_json: Json = False,
 ) -> None:
     """Hash everything a manifest names and compare. Exit code 1 names each bad file and block."""
+    from manifests.verify import JOURNAL_NAME
     from manifests.verify import verify as verify_corpus
 
     narrator = Narrator()
+    journal = (corpus if corpus.is_dir() else corpus.parent) / JOURNAL_NAME if resume else None
     with narrator.stage("verify", 100):
-        found = verify_corpus(corpus, quick=quick, workers=max(1, workers), progress=_percent(narrator))
+        found = verify_corpus(corpus, quick, max(1, workers), _percent(narrator), journal)
     if as_json:
         _print_json({**asdict(found), "folder": str(found.folder), "ok": found.ok})
     else:
@@ -357,6 +363,9 @@ def call_and_explain(command: Callable[[], Any]) -> int:
             print(f"\n{text}", file=sys.stderr)
         return int(exit.code or 0)
     return 0
+
+
+add_verbs(app)
 
 
 def main() -> None:

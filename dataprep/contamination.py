@@ -8,7 +8,7 @@ the index, one chunk of a shard, and what was found (some 100 bytes a hit).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from dataprep.corpora.restore import restore
 from dataprep.decide.contamination import (
     Evidence,
     Rule,
@@ -34,16 +35,12 @@ from dataprep.evals.index import EvalIndex
 from dataprep.evals.measure import hits_in, joined_hits
 from dataprep.evals.sets import EvalFile
 from dataprep.evals.shared import shared_index
-from dataprep.kernels.texts import Texts
-from dataprep.tokenizers.decoder import Decoder
+from dataprep.tokenizers.decode import Decoder
 from manifests.corpus import Corpus, open_corpus
 from manifests.files import write_atomic
-from manifests.lists import Shard
-from manifests.tables import read_document_table
 
-CHUNK_TOKENS = 1 << 22
 SHOWN_BYTES = 400
-Int64s = npt.NDArray[np.int64]
+PLACE = ["id", "path", "position"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +92,10 @@ def check_corpus(
     total, done, size_bytes, hits = sum(shard.tokens for shard in corpus.shards), 0, 0, []
     for shard in corpus.shards:
         parts = []
-        for texts, tokens in _chunks(corpus, shard, decoder):
-            parts.append(hits_in(texts, index))
-            size_bytes += texts.num_bytes
-            done += tokens
+        for group in restore(corpus, shard, decoder) if shard.documents else ():
+            parts.append(hits_in(group.texts, index))
+            size_bytes += group.texts.num_bytes
+            done += sum(group.table.column("tokens").to_pylist())
             progress(done, total)
         hits.append(joined_hits(parts))
     documents = np.zeros(index.references.keys.size, dtype=np.int64)
@@ -115,21 +112,6 @@ def check_corpus(
         _marks(texts_found, index),
         _found(corpus, decoder, index, parts_found, texts_found),
     )
-
-
-def _chunks(corpus: Corpus, shard: Shard, decoder: Decoder) -> Iterator[tuple[Texts, int]]:
-    """The documents of a shard in order, some million tokens at a time; and how many tokens those are."""
-    if not shard.documents:
-        return
-    reader = corpus.reader(shard)
-    offsets, start = reader.offsets, 0
-    while start < shard.documents:
-        stop = int(np.searchsorted(offsets, offsets[start] + CHUNK_TOKENS, side="right")) - 1
-        stop = min(max(stop, start + 1), shard.documents)
-        lengths = reader.lengths[start:stop].astype(np.int64)
-        tokens = int(lengths.sum())
-        yield decoder.decode(reader.read(int(offsets[start]), tokens), lengths), tokens
-        start = stop
 
 
 def _marks(texts: npt.NDArray[np.bool_], index: EvalIndex) -> dict[str, list[tuple[str, int]]]:
@@ -159,14 +141,12 @@ def _found(
         pairs = part.pairs[contaminated[part.pairs[:, 1]]]
         if not len(pairs):
             continue
-        reader = corpus.reader(shard)
-        table = read_document_table(f"{corpus.prefix(shard)}.documents.parquet", ["id", "path", "position"])
-        shown: tuple[int, bytes] = (-1, b"")
+        shown: tuple[int, bytes, dict[str, Any]] = (-1, b"", {})
         for document, text, matched, _, _, first, end in pairs.tolist():
             if shown[0] != document:
-                ids = reader.document(document)
-                shown = document, decoder.decode(ids, np.array([ids.size], dtype=np.int64))[0]
-            place = {name: table.column(name)[document].as_py() for name in table.column_names}
+                (one,) = restore(corpus, shard, decoder, range(document, document + 1))
+                shown = document, one.texts[0], one.table.select(PLACE).to_pylist()[0]
+            place = shown[2]
             matching = shown[1][first : min(end, first + SHOWN_BYTES)].decode("utf-8", "replace")
             rows += [
                 Found(

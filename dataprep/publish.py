@@ -22,7 +22,7 @@ from dataprep.chain import labels
 from dataprep.plan import Plans
 from dataprep.report.build import build_report
 from dataprep.runs import SUBSETS
-from dataprep.stages import decide, pack, tokenizer
+from dataprep.stages import decide, judge, pack, tokenizer
 from dataprep.steps import step_of
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
@@ -277,14 +277,14 @@ def _step_records(plans: Plans) -> list[StepRecord]:
             by_stage.setdefault(after["stage"], []).append((before, after))
     entries = dict(zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True))
     records = []
-    for label in [SAMPLE, decide.MAX_BYTES, *entries, decide.EMPTY, decide.ROUTE]:
+    for label in [SAMPLE, judge.MAX_BYTES, *entries, judge.ROUTE, decide.EMPTY]:
         rows = by_stage.get(label, [])
         if label not in entries and not rows:
             continue
         entry = entries.get(label)
         limits = {name: source.max_bytes for name, source in plans.recipe.sources.items() if source.max_bytes}
         shares = {name: source.sample for name, source in plans.recipe.sources.items()}
-        parameters: Any = {SAMPLE: shares, decide.MAX_BYTES: limits}.get(label, {})
+        parameters: Any = {SAMPLE: shares, judge.MAX_BYTES: limits}.get(label, {})
         sources = [after["source"] for _, after in rows]
         records.append(
             StepRecord(

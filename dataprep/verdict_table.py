@@ -39,11 +39,14 @@ SCHEMA = pa.schema(
         pa.field("match_id", pa.string()),
         pa.field("match_path", pa.string()),
         pa.field("match_position", pa.int64()),
+        pa.field("similarity", pa.float64()),
+        pa.field("cluster_size", pa.int64(), nullable=False),
     ]
 )
 """source: of the recipe. text_bytes: as read. verdict: "train", "holdout" or "dropped". output: the source of
 the corpus that it is in. reasons: "step: reason", the one that it was dropped for first. match_...: the
-document that it is a duplicate of."""
+document that it is a duplicate of, and that stays; similarity: Jaccard, 1 for an exact copy. cluster_size:
+how many documents this one stands for, itself included (1 for those that do not stay)."""
 
 
 def write_verdicts(plans: Plans, path: Path) -> int:
@@ -87,6 +90,8 @@ def _rows(plans: Plans, index: int, rows: range, places: Places | None = None) -
         "output": pa.array(outputs[verdict["output"]], pa.string(), mask=~kept),
         "reasons": reasons_of(verdict, [f"{label}: {reason}" for label, reason in entry.facts["reasons"]]),
         **{f"match_{name}": match[name] for name in PLACE},
+        "similarity": pa.array(verdict["similarity_ppm"] / 1e6, mask=verdict["match"] < 0),
+        "cluster_size": pa.array(verdict["cluster_size"]),
     }
     return pa.table({name: columns[name] for name in SCHEMA.names}, schema=SCHEMA)
 

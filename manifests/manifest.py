@@ -28,7 +28,6 @@ from manifests.lists import (
     write_input_list,
     write_shard_list,
 )
-from manifests.shard import dtype_for_vocab
 
 __all__ = [
     "FORMAT_VERSION",
@@ -56,14 +55,29 @@ __all__ = [
     "write_shard_list",
 ]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST_NAME = "manifest.json"
+
+MAX_ID = {"uint16": 2**16 - 1, "int32": 2**31 - 1}
 
 StrPath = str | PathLike[str]
 Json = dict[str, Any]
 """A manifest as JSON gives it, of any version."""
 
-UPGRADES: dict[int, Callable[[Json], Json]] = {}
+
+def _to_version_2(data: Json) -> Json:
+    """Version 1 knew corpora of `dataprep run` only: shuffled, hashed by text, dtype by Megatron's rule."""
+    known = {"order": "shuffled", "content_hash": "text"}
+    sources = data.get("sources")
+    if isinstance(sources, dict):  # what else it may be is for the models to refuse
+        sources = {
+            name: {**source, **known} if isinstance(source, dict) else source
+            for name, source in sources.items()
+        }
+    return {**data, "format_version": 2, "sources": sources}
+
+
+UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2}
 """From a format version to the function that makes it the next one: pure, on the JSON, never removed."""
 
 
@@ -114,6 +128,11 @@ class Source(Record):
 
     license: str | None
     subsets: dict[SubsetName, Subset]
+    order: Literal["shuffled", "stored"] = "shuffled"
+    """Whether the documents lie in the order of a keyed hash, or, numbered, as their files had them."""
+    content_hash: Literal["text", "tokens"] = "text"
+    """What `content_hash` in the document tables is of. Of tokens (and `text_bytes` is 0) where the text is
+    not known, since the tokens were made elsewhere and cannot be decoded exactly."""
 
 
 class StepRecord(Record):
@@ -164,7 +183,7 @@ class Manifest(Record):
     """One version of a corpus."""
 
     format: Literal["headrace-manifest"] = "headrace-manifest"
-    format_version: Literal[1] = 1
+    format_version: Literal[2] = 2
     corpus: Name
     version: Version
     content_digest: Digest | Literal[""] = ""
@@ -172,6 +191,8 @@ class Manifest(Record):
     manifest_digest: Digest | Literal[""] = ""
     """Of this file with this field empty, see `manifest_digest`; empty only until it is sealed."""
     dtype: Literal["uint16", "int32"]
+    """Holds every id of the vocabulary. What is written here follows Megatron's rule (`dtype_for_vocab`);
+    what was made elsewhere may be wider, or use the ids from 65,500 on."""
     tokenizer: TokenizerInfo
     sources: dict[Name, Source]
     """In the order of the recipe."""
@@ -184,10 +205,11 @@ class Manifest(Record):
 
     @model_validator(mode="after")
     def _check_dtype(self) -> Self:
-        wanted = dtype_for_vocab(self.tokenizer.vocab_size).name
-        if self.dtype != wanted:
+        greatest = self.tokenizer.vocab_size - 1
+        if greatest > MAX_ID[self.dtype]:
             raise ValueError(
-                f"dtype is {self.dtype}; a vocabulary of {self.tokenizer.vocab_size} is stored as {wanted}"
+                f"dtype is {self.dtype}, which holds ids up to {MAX_ID[self.dtype]:,}; the vocabulary goes "
+                f"up to {greatest:,}"
             )
         return self
 

@@ -78,6 +78,7 @@ def format_bytes(size_bytes: int | float) -> str:
     return f"{value:,.0f} PB"
 
 
-Size = Annotated[int, BeforeValidator(parse_size)]
-Count = Annotated[int, BeforeValidator(parse_count)]
-Share = Annotated[float, BeforeValidator(parse_share)]
+# The input types are for the JSON Schemas, which say what may be written.
+Size = Annotated[int, BeforeValidator(parse_size, json_schema_input_type=int | str)]
+Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int | str)]
+Share = Annotated[float, BeforeValidator(parse_share, json_schema_input_type=float | str)]
