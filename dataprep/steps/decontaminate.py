@@ -34,6 +34,7 @@ from dataprep.evals.sets import Action, EvalFile, EvalSpec, eval_files
 from dataprep.evals.shared import index_key, ppm_of, shared_index
 from dataprep.kernels.texts import Texts
 from dataprep.steps.base import Check, Edit, Params, Signals, above, unicode_version
+from manifests.manifest import CheckedSet
 
 Int64s = npt.NDArray[np.int64]
 NONE = -1
@@ -163,6 +164,25 @@ def depends(params: DecontaminateParams) -> Mapping[str, str]:
 
 def rewrites(params: DecontaminateParams) -> bool:
     return any((spec.action or params.action) == "cut" for spec in params.specs)
+
+
+def checked_sets(params: DecontaminateParams, sources: list[str] | None) -> list[CheckedSet]:
+    """What a manifest says of the sets. Examples are not counted over all documents yet."""
+    files = files_of(params)
+    index = shared_index(files, definition_of(params))
+    return [
+        CheckedSet(
+            name=each.name,
+            digest=each.digest,
+            definition=params.definition,
+            action=file.action or params.action,
+            sources=sources,
+            examples=each.examples,
+            contaminated=None,
+            documents=None,
+        )
+        for file, each in zip(files, index.sets, strict=True)
+    ]
 
 
 DECONTAMINATE = Edit(

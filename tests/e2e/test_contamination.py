@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from dataprep.run import run
+from manifests.checked import require_checked
+from manifests.manifest import load_manifest
 from tests.e2e.corpora import again, digests, document, make_recipe, write_inputs
 from tests.e2e.test_cli_dataprep import dataprep
 
@@ -75,6 +77,10 @@ def test_a_run_drops_what_is_contaminated_whatever_the_workers(folder: Path) -> 
             {name: digest for name, digest in digests(other / "out").items() if name.endswith(".bin")}
         )
     assert made[0] == made[1]
+    (checked,) = load_manifest(folder / "dropped-0" / "out").lineage.evals
+    assert (checked.name, checked.action, checked.examples, checked.sources) == ("mine", "drop", 3, None)
+    assert require_checked([load_manifest(folder / "dropped-0" / "out")], [folder / "mine.jsonl"]) == []
+    assert load_manifest(folder / "out").lineage.evals == []
     (folder / "dropped-0" / "mine.jsonl").symlink_to(folder / "mine.jsonl")
     assert check(folder / "dropped-0" / "out")["contaminated"] == 0
 
