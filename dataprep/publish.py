@@ -18,19 +18,22 @@ from pathlib import Path
 from typing import Any
 
 from dataprep.cache import exclusive
-from dataprep.chain import labels
+from dataprep.chain import applies, labels
 from dataprep.older import described, older_of
 from dataprep.plan import Plans
+from dataprep.recipe import Recipe
 from dataprep.report.build import build_report
 from dataprep.runs import SUBSETS
 from dataprep.stages import decide, index, judge, pack, tokenizer
 from dataprep.stages.decisions import decisions_of
 from dataprep.steps import step_of
+from dataprep.steps.decontaminate import DecontaminateParams, checked_sets
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
 from manifests.manifest import (
     MANIFEST_NAME,
+    CheckedSet,
     DedupColumns,
     DedupPart,
     InputFile,
@@ -279,6 +282,7 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
             funnel=report["funnel"],
             tools={"python": sys.version.split()[0], **{name: version(name) for name in TOOLS}},
             parents=_parents(plans),
+            evals=_checked_sets(plans.recipe),
         ),
     )
 
@@ -317,6 +321,17 @@ def _inputs(plans: Plans) -> list[InputFile]:
         InputFile(source=source, name=name, size_bytes=size_bytes, digest=digest_value(ranges))
         for (source, name, size_bytes), ranges in extents.items()
     ]
+
+
+def _checked_sets(recipe: Recipe) -> list[CheckedSet]:
+    """The evaluation sets of every step `decontaminate`."""
+    found = []
+    for entry in recipe.steps:
+        if isinstance(entry.parameters, DecontaminateParams):
+            sources = [made for made, origin in recipe.outputs.items() if applies(entry, origin)]
+            everywhere = len(sources) == len(recipe.outputs)
+            found += checked_sets(entry.parameters, None if everywhere else sources)
+    return found
 
 
 def _step_records(plans: Plans) -> list[StepRecord]:
