@@ -18,13 +18,14 @@ from rich.text import Text
 
 from dataprep.cache import Cache
 from dataprep.chain import BASE, FINAL, Link
-from dataprep.columnfile import Column, hashes_to_arrow, read_columns
+from dataprep.columnfile import Column, hashes_to_arrow
 from dataprep.fingerprints import Fingerprints
 from dataprep.narrate import printable
 from dataprep.plan import Plans, list_splits, read_record
 from dataprep.preflight import preflight
 from dataprep.recipe import Recipe
-from dataprep.stages import decide, measure
+from dataprep.stages import decide
+from dataprep.stages.groups import columns_of, split_keys
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
@@ -170,7 +171,7 @@ def _beginning(plan: SplitPlan, row: int) -> str:
 
 
 def _columns(plans: Plans, index: int, name: str) -> Any:
-    return read_columns(plans.cache.get(measure.STAGE, plans.keys[index][name]).file(measure.COLUMNS))
+    return columns_of(split_keys(plans.splits[index], plans.keys[index])[name], plans.cache)
 
 
 def print_explanation(found: Mapping[str, Any], console: Console) -> None:
