@@ -1,8 +1,8 @@
 """On one document of 50 MB (`tests/dataprep/large.py`), steps agree with their slow twins.
 
-Not here: steps that judge a document by its fields (`where`, `exclude`, `url_blocklist`), and those whose work
-is another package's (`extract_text`, `perplexity`, `datatrove`). The kernels that no step calls alone, and
-those of URLs and of markup, are in `tests/dataprep/kernels/test_large_document.py`.
+Not here: steps that judge a document by its fields (`where`, `exclude`, `url_blocklist`), and those whose
+work is another package's (`extract_text`, `perplexity`, `datatrove`). The kernels that no step calls alone,
+and those of URLs and of markup, are in `tests/dataprep/kernels/test_large_document.py`.
 """
 
 from __future__ import annotations
