@@ -12,5 +12,7 @@ BENCHMARKS = {
     "dedup": "signatures for near-duplicates, beside other makers of them",
     "tokens": "text to token ids, cold and warm, beside other tokenizers",
     "pipeline": "a whole recipe, stage by stage",
+    "crawl": "records of WARC files to documents, pages to text",
+    "memory": "the most that a worker takes that measures",
     "loader": "rows of tokens to a trainer, beside a plain loop over the same file",
 }

@@ -1,7 +1,7 @@
 """Chinese text: our words are single characters. What that changes beside datatrove, by reason.
 
-With the same words on both sides, verdicts are datatrove's. With datatrove's own Chinese words (jieba's, one to
-four characters each) those of `gopher_repetition` differ in both directions; here they are listed, and in
+With the same words on both sides, verdicts are datatrove's. With datatrove's own Chinese words (jieba's, one
+to four characters each) those of `gopher_repetition` differ in both directions; here they are listed, and in
 docs/reference/statistics.md.
 """
 
@@ -117,8 +117,8 @@ DIFFER: dict[tuple[str, str], tuple[dict[str, int], dict[str, int]]] = {
         {"top_3_gram": 2},
     ),
 }
-"""(step, source) -> how many documents datatrove alone drops, and how many we alone, by first reason; of 1,000
-articles, 246 news and 547 manual pages. Where nothing stands, no verdict differs."""
+"""(step, source) -> how many documents datatrove alone drops, and how many we alone, by first reason; of
+1,000 articles, 246 news and 547 manual pages. Where nothing stands, no verdict differs."""
 
 
 @pytest.mark.parametrize("source", FILES)
