@@ -157,7 +157,7 @@ def print_explanation(found: Mapping[str, Any], console: Console) -> None:
         place = f"{each['source']}{name} ({each['path']}, position {each['position']:,})"
         console.print(Text(printable(place), style="bold"))
         console.print(Text(printable(f"  {' '.join(each['text'].split())!r}"), style="dim"))
-        console.print(Text(f"  {_outcome(each)}"))
+        console.print(Text(f"  {outcome(each)}"))
         for step in each["signals"]:
             console.print(Text(f"  {step}", style="bold"))
             _print_step(each, step, console)
@@ -165,7 +165,8 @@ def print_explanation(found: Mapping[str, Any], console: Console) -> None:
         console.print(f"and {found['more']:,} more; give the raw hash or file:position of one")
 
 
-def _outcome(each: Mapping[str, Any]) -> str:
+def outcome(each: Mapping[str, Any]) -> str:
+    """What became of a document, from its row of the verdict table."""
     if each["verdict"] != "dropped":
         where = f" of {each['output']}" if each["output"] != each["source"] else ""
         more = f", stands for {each['cluster_size']:,} documents" if each["cluster_size"] > 1 else ""
