@@ -99,7 +99,7 @@ def run(
                 "is_new": published.is_new,
                 "tasks_run": result.tasks_run,
                 "seconds": round(result.seconds, 3),
-                **{name: result.report[name] for name in ("funnel", "shards", "quarantine", "tokenizer")},
+                **{name: part for name, part in result.report.items() if name != "corpus"},
             }
         )
         return

@@ -46,9 +46,9 @@ def find_duplicates(
     source   count only copies in this source; what stays may be in another
 
     A cluster has `size` (what was counted, and the document that stays), `steps` and `sources` (label or name
-    -> copies), `stays` and `copies` (the least similar): the place of the document, the beginning of its text,
-    and of a copy `step`, `similarity`, `is_same` (byte for byte), `hunks` (lists of {"both"} or {"stays",
-    "goes"}) and `more`. Raises UserError.
+    -> copies), `stays` and `copies` (the least similar): the place of the document and the beginning of its
+    text; and of a copy `step`, `similarity`, `is_same` (byte for byte), `hunks` (lists of {"both"} or
+    {"stays", "goes"}) and `more`, whether the texts go on after what was compared. Raises UserError.
     """
     _check(recipe, step, source, top)
     plans = plans_of_last_run(recipe)
@@ -72,11 +72,13 @@ def _check(recipe: Recipe, step: str | None, source: str | None, top: int) -> No
     if not labels:
         raise UserError(
             "no step of this recipe removes duplicates",
-            hint="add exact_dedup or minhash_dedup to `steps:`; what line_dedup and the like take out of texts "
-            "is in the report",
+            hint="add exact_dedup or minhash_dedup to `steps:`; what line_dedup and the like take out of "
+            "texts is in the report",
         )
     if step is not None and step not in labels:
-        raise UserError(f"no step {step!r} that removes duplicates{did_you_mean(step, labels)}", where="--step")
+        raise UserError(
+            f"no step {step!r} that removes duplicates{did_you_mean(step, labels)}", where="--step"
+        )
     if source is not None and source not in recipe.sources:
         raise UserError(f"no source {source!r}{did_you_mean(source, list(recipe.sources))}", where="--source")
     if not 1 <= top <= MAX_TOP:
@@ -100,7 +102,10 @@ def _described(
         "sources": cluster.sources,
         "stays": {**places[cluster.keeper], "text": _beginning(keeper)},
         "copies": [
-            {**places[copy.row], **_compared(copy, texts[copy.step][cluster.keeper], texts[copy.step][copy.row])}
+            {
+                **places[copy.row],
+                **_compared(copy, texts[copy.step][cluster.keeper], texts[copy.step][copy.row]),
+            }
             for copy in cluster.shown
         ],
     }
@@ -142,7 +147,9 @@ def print_duplicates(found: Mapping[str, Any], console: Console) -> None:
     for number, each in enumerate(found["largest"], start=1):
         steps = ", ".join(f"{count:,} by {label}" for label, count in each["steps"].items())
         sources = ", ".join(f"{count:,} in {name}" for name, count in each["sources"].items())
-        _line(console, Text(f"{number}. {each['size']:,} documents; removed {steps}; {sources}", "bold"), width)
+        _line(
+            console, Text(f"{number}. {each['size']:,} documents; removed {steps}; {sources}", "bold"), width
+        )
         _line(console, Text(f"   stays  {_place(each['stays'])}"), width)
         beginning = printable(" ".join(each["stays"]["text"].split()))
         _line(console, Text(f"          {beginning}", "dim"), width)

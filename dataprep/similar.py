@@ -1,10 +1,10 @@
-"""`dataprep similar`: the documents of the last run that are near-duplicates of a text, kept and dropped alike.
+"""`dataprep similar`: documents of the last run that are near-duplicates of a text, kept and dropped alike.
 
-By the signatures that minhash_dedup measured, with datasketch's `MinHashLSH`, which is what anybody else would
-ask (docs/concepts/near-duplicates.md says how our signatures are datasketch's). An index of datasketch holds
-several kilobytes of Python objects a document, so it gets only those that share a band with the text: numpy
-finds these split by split, which changes nothing of what the index answers. Memory: the signatures of one
-split, and `MAX_HELD` signatures.
+By the signatures that minhash_dedup measured, with datasketch's `MinHashLSH`, which is what anybody else
+would ask (docs/concepts/near-duplicates.md says how our signatures are datasketch's). An index of datasketch
+holds several kilobytes of Python objects a document, so it gets only those that share a band with the text:
+numpy finds these split by split, which changes nothing of what the index answers. Memory: the signatures of
+one split, and `MAX_HELD` signatures.
 """
 
 from __future__ import annotations
@@ -49,6 +49,9 @@ class _Found(NamedTuple):
     signatures: Signatures
     equal: Int64s
 
+    def at(self, places: Int64s) -> _Found:
+        return _Found(self.rows[places], self.signatures[places], self.equal[places])
+
 
 def find_similar(
     recipe: Recipe, text: bytes, threshold: float | None = None, top: int = 10, estimate: bool = False
@@ -68,7 +71,7 @@ def find_similar(
     if link is None:
         raise UserError(
             "this recipe has no minhash_dedup, so no signatures of its documents were measured",
-            hint="add `- minhash_dedup: {}` to `steps:` and run it; `dataprep explain` finds documents by name",
+            hint="add `- minhash_dedup: {}` to `steps:` and run it",
         )
     assert isinstance(link.params, MinhashDedupParams)
     if threshold is not None and not 0 < threshold <= 1:
@@ -120,7 +123,9 @@ def _signature(text: bytes, params: MinhashDedupParams) -> tuple[Signatures, int
     try:
         text.decode()
     except UnicodeDecodeError as error:
-        raise UserError(f"the text is not UTF-8: {error.reason} at byte {error.start:,}", where="--text") from None
+        raise UserError(
+            f"the text is not UTF-8: {error.reason} at byte {error.start:,}", where="--text"
+        ) from None
     texts = Texts.from_bytes([text])
     found, flags = signatures(texts.data, texts.offsets, params.shingling, params.permutations)
     if flags[0] == WORDLESS:
@@ -142,9 +147,12 @@ def _sharing_a_band(
         candidates += len(places)
         some = others[places]
         equal = (some == signature).sum(axis=1, dtype=np.int64)
-        together = [np.concatenate(pair) for pair in zip(held, (start + places, some, equal), strict=True)]
-        best = np.lexsort((together[0], -together[2]))[:MAX_HELD]
-        held = _Found(*(column[best] for column in together))
+        both = _Found(
+            np.concatenate([held.rows, start + places]),
+            np.concatenate([held.signatures, some]),
+            np.concatenate([held.equal, equal]),
+        )
+        held = both.at(np.lexsort((both.rows, -both.equal))[:MAX_HELD])
     return held, compared, candidates
 
 
@@ -173,8 +181,7 @@ def _by_datasketch(found: _Found, signature: Signatures, bands: int, rows: int) 
             permutations=asked.permutations,  # else it draws them again
         )
         index.insert(place, sketch)
-    places = np.array(sorted(index.query(asked)), dtype=np.int64)
-    return _Found(*(column[places] for column in found))
+    return found.at(np.array(sorted(index.query(asked)), dtype=np.int64))
 
 
 def _jaccard(first: bytes, second: bytes, shingling: Shingling) -> float:

@@ -47,10 +47,10 @@ def differences(stays: str, goes: str) -> Differences:
     if start == len(words[0]) == len(words[1]):
         return Differences([], False)
     start = max(0, start - CONTEXT_WORDS)
-    parts = [each[start : start + COMPARED_WORDS] for each in words]
+    one, other = (each[start : start + COMPARED_WORDS] for each in words)
     spaced = [each[start : start + COMPARED_WORDS] for each in (first, second)]
     # Words that make up more than a hundredth of a long text are no anchors, which bounds the work.
-    found = SequenceMatcher(None, *parts, autojunk=True)
+    found = SequenceMatcher(None, one, other, autojunk=True)
     hunks = [
         [
             Segment(tag == "equal", _joined(spaced[0][a:b]), _joined(spaced[1][c:d]))

@@ -27,6 +27,7 @@ from dataprep.decide.partitions import (
 )
 from dataprep.decide.verify import MARGIN_PPM
 from dataprep.kernels.minhash import low_bytes
+from dataprep.kernels.shingles import SHORT
 from dataprep.stages import rank
 from dataprep.stages.base import Task
 from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
@@ -36,7 +37,7 @@ from dataprep.stages.within import grouped
 from manifests.fingerprint import digest_value
 
 BANDS, PAIRS = "bands", "pairs"
-VERSION = 1
+VERSION = 2
 EDGES, BORDERLINE = "edges.npy", "borderline.npy"
 """int64[k, 3]: (rank of the better, of the worse, similarity in millionths)."""
 
@@ -85,13 +86,15 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     ranks = rank.ranks_in(cache.get(*payload["ranks"]))
     columns = Columns(group, cache)
     low = np.zeros((len(columns), payload["permutations"]), dtype=np.uint8)
-    bands = payload["bands"]
+    bands, short = payload["bands"], 0
     keys, found = [np.zeros((0, bands + 1), dtype=np.uint64)], [np.zeros(0, dtype=np.int64)]
     for index in range(len(group.splits)):
         place = columns.place(index)
         rows = place.start + np.flatnonzero(chosen[place])
         if len(rows):
-            signatures = columns.of_split(index, label)["signature"][rows - place.start]
+            measured = columns.of_split(index, label)
+            signatures = measured["signature"][rows - place.start]
+            short += int((measured["flags"][rows - place.start] == SHORT).sum())
             low[rows] = low_bytes(signatures)
             apart = grouped(group, label, payload["within"], rows, cache)
             mine = np.asarray(ranks[group.start + rows])
@@ -104,6 +107,7 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     return {
         "documents": int(chosen.sum()),
         "worded": len(together.ranks),
+        "short": short,
         "partitions": payload["partitions"],
         "start": group.start,
     }

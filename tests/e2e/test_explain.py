@@ -81,7 +81,9 @@ def test_shards_say_how_many_documents_each_stands_for(workspace: Path) -> None:
     rows = table(workspace)
 
     def in_shards() -> dict[tuple[str, str, int], int]:
-        tables = [read_document_table(path) for path in sorted((workspace / "out").glob("*.documents.parquet"))]
+        tables = [
+            read_document_table(path) for path in sorted((workspace / "out").glob("*.documents.parquet"))
+        ]
         listed = [row for each in tables for row in each.to_pylist()]
         return {(row["source"], row["path"], row["position"]): row["cluster_size"] for row in listed}
 
