@@ -63,7 +63,7 @@ SHORT = ["one two three", "four five six", "seven"]
 def test_what_can_match_nothing_is_said(
     texts: list[str], step: Any, warning: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recipe = recipe_of(data_of(tmp_path, texts, step, url="no url", title=""))
+    recipe = recipe_of(data_of(tmp_path, texts, step, url="/a/path", title=""))
     result = run(recipe, workers=0, narrator=Narrator())
     (said,) = result.report["warnings"]
     assert warning in said
@@ -75,11 +75,11 @@ def test_nothing_is_said_of_what_can_match(tmp_path: Path) -> None:
     steps = [
         {"line_dedup": {}},
         {"substring_dedup": {}},
-        {"exact_dedup": {"by": "url"}},
+        {"exact_dedup": {"by": "normalized_text"}},
         {"minhash_dedup": {"bands": 20, "rows": 5}},
     ]
     # That nothing did match is no reason to warn.
-    assert go(tmp_path, FEW, *steps, url="https://a.example/1").report["warnings"] == []
+    assert go(tmp_path, FEW, *steps).report["warnings"] == []
 
 
 def test_documents_that_rules_drop_are_not_looked_at(tmp_path: Path) -> None:
