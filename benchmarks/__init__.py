@@ -10,6 +10,7 @@ BENCHMARKS = {
     "read": "compressed JSON lines to Arrow, beside decompressing and parsing alone",
     "steps": "each step of a recipe on text in memory",
     "dedup": "signatures for near-duplicates, beside other makers of them",
+    "decontaminate": "documents against evaluation sets, beside a plain set of n-grams",
     "tokens": "text to token ids, cold and warm, beside other tokenizers",
     "pipeline": "a whole recipe, stage by stage",
     "loader": "rows of tokens to a trainer, beside a plain loop over the same file",

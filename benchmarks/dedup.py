@@ -4,7 +4,7 @@ All from the same texts: the n-grams of 5 words, 112 permutations. datasketch an
 two lines of Python, as their users write them (`vs_*`), and once more ready-made, so that only their own work
 counts (`vs_*_shingled`: ours still starts from the text). datasketch hashes by the function that makes its
 signatures equal to ours, which is faster than its own; rensa makes a matrix of all texts at once. Who stays
-among near-duplicates is not measured here.
+among near-duplicates is not measured here. Figures of repeated passages come from `substrings.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks import substrings
 from benchmarks.measure import MEGABYTE, ROUNDS, alternate
 from benchmarks.steps import seconds_of, strings_of
 from dataprep.kernels.minhash import signatures
@@ -47,7 +48,8 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
     works = {name: partial(way, texts) for name, way in ways.items()}
     for name, seconds in alternate(works, rounds).items():
         figures[f"{name}_mb_s"] = round(texts.num_bytes / MEGABYTE / seconds, 1)
-    return figures | _beside_peers(strings, rounds)
+    figures |= _beside_peers(strings, rounds)
+    return figures | substrings.figures(data_pack, rounds, quick)
 
 
 def _beside_peers(strings: list[str], rounds: int) -> dict[str, Any]:

@@ -214,6 +214,61 @@ def verify(
         raise typer.Exit(1)
 
 
+@app.command()
+def contamination(
+    corpus: Annotated[Path, typer.Argument(help="The manifest, or the folder that holds it.")],
+    evals: Annotated[
+        list[str],
+        typer.Option(metavar="PATTERN", help="Files of evaluation sets (repeatable).", show_default=False),
+    ],
+    field: Annotated[
+        list[str],
+        typer.Option(
+            metavar="ROLE=NAME",
+            help="Where a set that is not well known has its question, choices, answer, answer_index, "
+            "context or id (repeatable).",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    definition: Annotated[
+        str, typer.Option(help="longest, gpt3, palm, llama3, tulu3 or datatrove.")
+    ] = "longest",
+    share: Annotated[
+        float | None, typer.Option(help="Instead of the definition's.", min=0.000001, max=1)
+    ] = None,
+    frequent: Annotated[
+        int,
+        typer.Option(help="An n-gram in more documents is no evidence while isolated; 0: all are.", min=0),
+    ] = 10,
+    answer_near: Annotated[
+        bool, typer.Option("--answer-near", help="The answer must stand near the question.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="A folder for the evidence and the ids of clean and dirty examples."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Look for examples of evaluation sets in a corpus that is built, also of sets that came later.
+
+    Prints of each set how many examples are contaminated, and by how many documents. Removes nothing.
+    """
+    from dataprep.contamination import check_corpus, print_contamination, summary, write_contamination
+    from dataprep.decide.contamination import Rule
+    from dataprep.evals.options import definition_named, files_named
+
+    narrator = Narrator()
+    files, chosen = files_named(evals, field), definition_named(definition, share, answer_near)
+    with narrator.stage("contamination", 100):
+        report = check_corpus(corpus, files, chosen, Rule(frequent or None, answer_near), _percent(narrator))
+    if output is not None:
+        write_contamination(report, output)
+    if as_json:
+        _print_json(summary(report))
+    else:
+        print_contamination(report, Console())
+
+
 @app.command("train-classifier")
 def train_classifier(
     output: Annotated[Path, typer.Option(help="The model to write, .bin; OUTPUT.json says what it is.")],

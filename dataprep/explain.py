@@ -28,12 +28,14 @@ from dataprep.stages import decide, measure
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
-from dataprep.steps.base import Edit, Rule
+from dataprep.steps.base import CorpusEdit, Edit, Rule
 from dataprep.verdict_table import SCHEMA, verdict_row
 from manifests.errors import UserError
 
 MAX_MATCHES = 10
 SHOWN_CHARACTERS = 300
+SHOWN_VALUES = 4
+"""Of a signature."""
 
 
 def explain_document(recipe: Recipe, document: str, source: str | None = None) -> dict[str, Any]:
@@ -74,17 +76,17 @@ def _plans(recipe: Recipe) -> Plans:
     work = Path(recipe.work_folder)
     splits = list_splits(recipe, files, Fingerprints.load(work))
     plans = Plans(recipe, Cache(work), splits, read_record(work))
-    for stage in (measure.STAGE, decide.STAGE):
+    while decide.STAGE not in plans.entries:
         planned = plans.next()
-        assert planned is not None and planned.stage == stage
+        assert planned is not None
         if planned.to_run:
             reasons = "; ".join(list(planned.reasons())[:3])
             raise UserError(
-                f"the stage {stage} of this recipe is not up to date: {reasons}",
+                f"the stage {planned.stage} of this recipe is not up to date: {reasons}",
                 where=str(work),
                 hint="`dataprep run` it first; explain only reads what a run has measured",
             )
-        plans.done(stage, [each.entries[0] for each in planned.tasks])
+        plans.done(planned.of, [each.entries[0] for each in planned.tasks])
     return plans
 
 
@@ -130,7 +132,7 @@ def _explained(plans: Plans, index: int, row: int) -> dict[str, Any]:
 
 
 def _checks(link: Link, columns: Mapping[str, Column]) -> list[dict[str, Any]]:
-    if not isinstance(link.step, Rule | Edit):
+    if not isinstance(link.step, Rule | Edit | CorpusEdit):
         return []
     return [
         {
@@ -148,8 +150,10 @@ def _value(column: Column) -> Any:
     """The one value of a column, as a JSON value; a hash as hex."""
     if not isinstance(column, np.ndarray):
         return column[0].as_py()
-    if column.ndim == 2:
+    if column.ndim == 2 and column.shape[1] == 2:
         return hashes_to_arrow(column)[0].as_py().hex()
+    if column.ndim == 2:
+        return " ".join(f"{value:x}" for value in column[0, :SHOWN_VALUES].tolist())
     value = column[0].item()
     return None if value != value else value  # NaN: nothing to judge
 
@@ -191,8 +195,13 @@ def _outcome(each: Mapping[str, Any]) -> str:
     also = f" (also {', '.join(each['reasons'][1:])})" if each["reasons"][1:] else ""
     match = ""
     if each["match_path"] is not None:
-        match = f", a copy of {each['match_id'] or ''} in {each['match_path']}, {each['match_position']:,}"
+        match = f", a copy of {each['match_id'] or ''} in {_where(each)}"
     return f"dropped by {each['reasons'][0]}{also}{match}"
+
+
+def _where(each: Mapping[str, Any]) -> str:
+    older = f" of {each['match_corpus']}" if each["match_corpus"] else ""
+    return f"{each['match_path']}, {each['match_position']:,}{older} (similarity {each['similarity']:.2f})"
 
 
 def _print_step(each: Mapping[str, Any], step: str, console: Console) -> None:

@@ -19,15 +19,50 @@ from pathlib import Path
 from typing import Any
 
 from dataprep.cache import Cache
-from dataprep.stages import decide, measure, pack, sample, tokenizer, write
+from dataprep.stages import (
+    cap,
+    copies,
+    decide,
+    index,
+    judge,
+    measure,
+    near,
+    pack,
+    passages,
+    rank,
+    repeats,
+    sample,
+    settle,
+    tokenizer,
+    write,
+)
 from manifests.errors import UserError
 
 EXECUTE: dict[str, Callable[[Mapping[str, Any], Cache, Path], dict[str, Any]]] = {
+    cap.STAGE: cap.execute,
+    judge.STAGE: judge.execute,
+    rank.KIND: rank.execute,
+    repeats.UNITS: repeats.write_unit_records,
+    repeats.REPEATS: repeats.find_repeats,
+    repeats.CUTS: repeats.write_unit_cuts,
+    passages.PASSAGES: passages.write_passages,
+    passages.LAYOUT: passages.write_layout,
+    passages.WINDOWS: passages.write_windows,
+    passages.MATCHES: passages.find_matches,
+    passages.SPANS: passages.write_spans,
+    copies.HASHES: copies.write_hashes,
+    copies.COPIES: copies.find_copies,
+    near.BANDS: near.write_bands,
+    near.PAIRS: near.find_pairs,
+    settle.DOUBTS: settle.collect_doubts,
+    settle.SHINGLES: settle.write_shingles,
+    settle.KEEP: settle.decide_who_stays,
     decide.STAGE: decide.execute,
     sample.STAGE: sample.execute,
     tokenizer.STAGE: tokenizer.execute,
     write.STAGE: write.execute,
     pack.STAGE: pack.execute,
+    index.STAGE: index.execute,
 }
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "FORMAT_VERSION",
     "MANIFEST_NAME",
     "UPGRADES",
+    "CheckedSet",
     "InputFile",
     "Lineage",
     "Manifest",
@@ -55,7 +56,7 @@ __all__ = [
     "write_shard_list",
 ]
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MANIFEST_NAME = "manifest.json"
 
 MAX_ID = {"uint16": 2**16 - 1, "int32": 2**31 - 1}
@@ -77,7 +78,15 @@ def _to_version_2(data: Json) -> Json:
     return {**data, "format_version": 2, "sources": sources}
 
 
-UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2}
+def _to_version_3(data: Json) -> Json:
+    """Version 2 did not say which evaluation sets a corpus was checked against."""
+    lineage = data.get("lineage")
+    if isinstance(lineage, dict):
+        lineage = {**lineage, "evals": []}
+    return {**data, "format_version": 3, "lineage": lineage}
+
+
+UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2, 2: _to_version_3}
 """From a format version to the function that makes it the next one: pure, on the JSON, never removed."""
 
 
@@ -161,6 +170,25 @@ class StepRecord(Record):
         return self
 
 
+class CheckedSet(Record):
+    """An evaluation set that a corpus was checked against; see `checked.py` for who asks."""
+
+    name: str
+    digest: Digest
+    """Of the bytes of its file."""
+    definition: str
+    """By what rule an example counts as found."""
+    action: Literal["report", "drop", "cut"]
+    """What became of documents that hold one."""
+    sources: list[Name] | None
+    """The sources that were checked; None for all."""
+    examples: Count
+    contaminated: Count | None
+    """Examples that were found before anything was dropped or cut; None where they were not counted."""
+    documents: Count | None
+    """Documents that hold one; None where they were not counted."""
+
+
 class Lineage(Record):
     """How the corpus was made."""
 
@@ -177,13 +205,33 @@ class Lineage(Record):
     """Versions of what the bytes depend on."""
     parents: list[str]
     """Corpora that this one was made with, as name@version and content digest."""
+    evals: list[CheckedSet] = Field(default_factory=list)
+    """Evaluation sets that it was checked against."""
+
+
+class DedupColumns(Record):
+    """What one deduplication compared, of the documents that are in the corpus."""
+
+    file: RelativePath
+    digest: Digest
+    measured: dict[str, JsonValue]
+    """Step, version, parameters, and versions of what it depends on: a later corpus must have the same."""
+
+
+class DedupPart(Record):
+    """What a later corpus needs in order to leave out what this one has; no part of the tokens."""
+
+    documents_file: RelativePath
+    documents_digest: Digest
+    documents: Count
+    steps: dict[str, DedupColumns]
 
 
 class Manifest(Record):
     """One version of a corpus."""
 
     format: Literal["headrace-manifest"] = "headrace-manifest"
-    format_version: Literal[2] = 2
+    format_version: Literal[3] = 3
     corpus: Name
     version: Version
     content_digest: Digest | Literal[""] = ""
@@ -199,9 +247,24 @@ class Manifest(Record):
     shards_file: RelativePath = "shards.parquet"
     shards_digest: Digest | Literal[""] = ""
     """Of the bytes of that file, a list of Shard; empty only until it is sealed."""
+    dedup: DedupPart | None = None
+    """Only where the recipe asks for it."""
     created_by: str
     """Program and version."""
     lineage: Lineage
+
+    @property
+    def side_files(self) -> dict[str, str]:
+        """Every file beside the shards, and the digest of its bytes."""
+        found: dict[str, str] = {
+            self.tokenizer.file: self.tokenizer.digest,
+            self.lineage.inputs_file: self.lineage.inputs_digest,
+            self.shards_file: self.shards_digest,
+        }
+        if self.dedup is not None:
+            found[self.dedup.documents_file] = self.dedup.documents_digest
+            found |= {each.file: each.digest for each in self.dedup.steps.values()}
+        return found
 
     @model_validator(mode="after")
     def _check_dtype(self) -> Self:

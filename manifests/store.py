@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -136,13 +135,7 @@ def version_key(version: str) -> tuple[object, ...]:
 
 def _files_of(corpus: Corpus) -> list[Path]:
     manifest = corpus.manifest
-    names: Sequence[str] = (
-        MANIFEST_NAME,
-        manifest.shards_file,
-        manifest.tokenizer.file,
-        manifest.lineage.inputs_file,
-    )
-    files = [corpus.folder / name for name in names]
+    files = [corpus.folder / name for name in (MANIFEST_NAME, *manifest.side_files)]
     for shard in corpus.shards:
         files.extend(shard_files(corpus.folder, shard))
     return files

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from dataprep.corpora.links import link_file
 from dataprep.corpora.tables import content_hashes, hashes_of, is_among, sorted_hashes, table_of
+from manifests.checked import common_sets
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
 from manifests.files import atomic_directory
@@ -237,6 +238,7 @@ def _manifest(opened: Sequence[Corpus], names: Names, corpus: str, version_of: s
             ],
             tools={"python": sys.version.split()[0], "pyarrow": version("pyarrow")},
             parents=[f"{_title(each.manifest)} {each.manifest.content_digest}" for each in opened],
+            evals=common_sets([each.manifest for each in opened]),
         ),
     )
 

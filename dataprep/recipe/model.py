@@ -149,7 +149,9 @@ class FailureBudget(Record):
 
 
 class Recipe(Record):
-    """A validated recipe. `exclude` names inputs whose loss is accepted, by name or pattern."""
+    """A validated recipe. `exclude` names inputs whose loss is accepted, by name or pattern. `memory` is what
+    the tasks that compare documents may hold at once, each; it changes no result. `publish_dedup` leaves with
+    the corpus what later ones need to be held `against` it."""
 
     corpus: Name
     version: Version
@@ -161,7 +163,9 @@ class Recipe(Record):
     shards: Shards = Shards()
     failure_budget: FailureBudget = FailureBudget()
     max_document_bytes: Annotated[Size, Field(ge=1, le=2**31 - 1)] = 100 << 20
+    memory: Annotated[Size, Field(ge=1 << 20)] = 1 << 30
     exclude: tuple[Text, ...] = ()
+    publish_dedup: bool = False
     output: Text
     work: Text | None = None
 

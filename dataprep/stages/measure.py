@@ -25,6 +25,7 @@ import pyarrow as pa
 from dataprep.cache import Cache, key_of
 from dataprep.chain import BASE, ColumnSet, Link, chain_from_json, chain_to_json, column_sets
 from dataprep.columnfile import Column, write_columns
+from dataprep.kernels.units import Units
 from dataprep.readers import BadRecord, Damage, ReadOptions, Split
 from dataprep.stages.base import (
     Task,
@@ -36,6 +37,7 @@ from dataprep.stages.base import (
 )
 from dataprep.stages.reading import Reading, nothing_read, read_chunks
 from dataprep.stages.rewrites import RewriteWriter
+from dataprep.stages.units import UNITS, write_units
 from dataprep.stages.walk import COLUMNS, REWRITES, STAGE, Measured, Walk, read_back
 
 QUARANTINE = "quarantine.jsonl"
@@ -172,10 +174,13 @@ class _Collector:
         self.folder = folder
         self._parts: dict[str, list[Column]] = {}
         self._rewrites = RewriteWriter(folder / REWRITES) if keeps_texts else None
+        self._units: list[Units] = []
 
     def add(self, measured: Measured) -> None:
         for name, column in measured.columns.items():
             self._parts.setdefault(name, []).append(column)
+        if measured.units is not None:
+            self._units.append(measured.units)
         if self._rewrites is not None:
             self._rewrites.add(measured.rows, measured.texts)
 
@@ -184,6 +189,8 @@ class _Collector:
         if self._rewrites is not None:
             self._rewrites.close()
         columns = self.joined()
+        if self._units:
+            columns[UNITS] = write_units(self.folder, self._units)
         write_columns(self.folder / COLUMNS, columns)
         return {"documents": len(next(iter(columns.values())))}
 

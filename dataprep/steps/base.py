@@ -1,4 +1,4 @@
-"""What a step of the recipe is: four frozen records of plain functions, and what of them enters a key.
+"""What a step of the recipe is: five frozen records of plain functions, and what of them enters a key.
 
 A step looks at documents as columns (`Batch`) and knows nothing of files, splits, passes or engines. Which
 steps exist is the table `STEPS` in this package; a step's file exports one record, its parameters and
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
+from dataprep.kernels.units import Units
 
 Signals = dict[str, Any]
 """Columns of one value a document, by name: numpy integers or booleans [n], uint64 [n, 2] for 128-bit
@@ -25,6 +26,7 @@ hashes, or an Arrow string array. Shares and scores are integers in stated units
 machine rounds them another way."""
 
 Mask = npt.NDArray[np.bool_]
+Int64s = npt.NDArray[np.int64]
 
 NOT_MEASURED = "not_measured"
 """The reason of a document that an expensive step did not see, since a step above dropped it. No step gives
@@ -88,6 +90,11 @@ def nothing(params: Any) -> Mapping[str, str]:
 def no_fields(params: Any) -> tuple[str, ...]:
     """`needs` of a step that looks at no carried field."""
     return ()
+
+
+def no_more(params: Any) -> Mapping[str, Any]:
+    """`also_measuring` of a step whose `measuring` says it all."""
+    return {}
 
 
 def always(params: Any) -> bool:
@@ -164,7 +171,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A step that looks at all documents at once (deduplication); `decide/` holds what it does with them."""
+    """A step that looks at all documents at once (deduplication); `decide/` holds what it does with them.
+
+    Which columns `measure` makes may depend on the parameters. Those that it looks at only for some values
+    (a field to group by) are not in `measuring`, but in `also_measuring(params)`, as JSON values.
+    """
 
     name: str
     version: int
@@ -172,14 +183,44 @@ class Decision:
     measure: Callable[[Batch, Any], Signals]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
+    also_measuring: Callable[[Any], Mapping[str, Any]] = no_more
 
 
-StepType = Transform | Rule | Edit | Decision
+@dataclass(frozen=True, slots=True)
+class CorpusEdit:
+    """A step that takes parts out of texts by what the texts of all documents say (line deduplication).
+
+    1. `measure(batch, params)` makes the units of each text, which may go, with hashes of what they say (None
+       where the stages look at the texts themselves), and columns by document (`ranking.py`: what documents
+       are grouped and ranked by).
+    2. `decide/lines.py` says which units go, of hashes from all documents, a partition at a time.
+    3. `cut(batch, rows, starts, ends)` takes these bytes out of the texts that were measured (`rows`:
+       which text of the batch; ascending by row and start), and returns the new texts and signals of what
+       happened. It looks at no parameter.
+    4. `checks(signals, params)` drops documents of which too little is left, as for a Rule.
+
+    The rest is as for a Decision; what `checks` alone looks at measures nothing.
+    """
+
+    name: str
+    version: int
+    params: type[Params]
+    measure: Callable[[Batch, Any], tuple[Units | None, Signals]]
+    cut: Callable[[Batch, Int64s, Int64s, Int64s], tuple[Texts, Signals]]
+    checks: Callable[[Signals, Any], Sequence[Check]]
+    measuring: frozenset[str] = field(default_factory=frozenset)
+    depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
+    also_measuring: Callable[[Any], Mapping[str, Any]] = no_more
+
+
+StepType = Transform | Rule | Edit | Decision | CorpusEdit
 
 
 def rewrites(step: StepType, params: Params) -> bool:
     """Whether the steps below see another text than this one did."""
-    return isinstance(step, Transform) or (isinstance(step, Edit) and step.rewrites(params))
+    return isinstance(step, Transform | CorpusEdit) or (isinstance(step, Edit) and step.rewrites(params))
 
 
 def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
@@ -188,7 +229,9 @@ def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     values = params.model_dump(mode="json")
     if isinstance(step, Transform):
         return values
-    return {name: value for name, value in values.items() if name in step.measuring}
+    measured = {name: value for name, value in values.items() if name in step.measuring}
+    more = step.also_measuring(params) if isinstance(step, Decision | CorpusEdit) else {}
+    return measured | dict(more)
 
 
 def consulted(step: StepType, params: Params) -> dict[str, str]:
@@ -200,4 +243,4 @@ def needed_fields(step: StepType, params: Params, carry: Sequence[str]) -> tuple
     """The fields that the step looks at, of records that carry `carry`."""
     if isinstance(step, Edit) and step.sees_all_fields:
         return tuple(carry)
-    return step.needs(params) if isinstance(step, Rule | Edit) else ()
+    return () if isinstance(step, Transform) else step.needs(params)

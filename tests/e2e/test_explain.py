@@ -63,9 +63,17 @@ def test_a_duplicate_names_the_document_that_stays(workspace: Path) -> None:
     assert len(copies) > 3
     for row in copies:
         keeper = by_place[row["match_source"], row["match_path"], row["match_position"]]
-        assert (keeper["id"], keeper["raw_hash"]) == (row["match_id"], row["raw_hash"])
+        assert keeper["id"] == row["match_id"]
         assert keeper["verdict"] != "dropped"
-    assert {row["match_source"] for row in copies if row["source"] == "books"} == {"web"}
+        if row["reasons"][0] == "exact_dedup: exact_dedup":
+            assert (keeper["raw_hash"], row["similarity"]) == (row["raw_hash"], 1.0)
+        else:
+            assert row["reasons"][0] == "minhash_dedup: minhash_dedup"
+            assert 0.75 <= row["similarity"] <= 1.0
+            assert keeper["cluster_size"] == 2
+    assert {row["match_source"] for row in copies if row["source"] == "books"} == {"web", "books"}
+    assert sum(row["cluster_size"] - 1 for row in rows) == len(copies)
+    assert all(row["cluster_size"] == 1 for row in copies)
 
 
 def test_every_split_is_looked_at_twice_at_most(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +156,11 @@ def test_the_command_prints_both_ways(workspace: Path, capsys: pytest.CaptureFix
         ({}, "nobody", "no document is called 'nobody'"),
         ({}, "\udcff", "no document is called '.udcff'"),
         ({}, "web-0.jsonl:" + 5000 * "9", "no document is called 'web"),
-        ({"steps": [*STEPS, {"exact_dedup": {"within": "source"}}]}, "u0", "the stage decide of this recipe"),
+        (
+            {"steps": [*STEPS, {"exact_dedup": {"within": "source"}}]},
+            "u0",
+            "the stage exact_dedup hashes of this recipe",
+        ),
         (
             {"steps": [{"gopher_quality": {"stop_words": ["I", "the"]}}]},
             "u0",

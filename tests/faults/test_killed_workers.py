@@ -8,11 +8,14 @@ import pytest
 
 import dataprep.run as conductor
 from dataprep.engines import LocalEngine
-from dataprep.plan import STAGES
+from dataprep.plan import stages_of
+from dataprep.recipe import recipe_of
 from dataprep.run import run
 from manifests.errors import UserError
-from tests.e2e.corpora import digests, make_recipe, write_inputs
+from tests.e2e.corpora import digests, make_recipe, recipe_data, write_inputs
 from tests.faults import killing
+
+KINDS = [stage.kind for stage in stages_of(recipe_of(recipe_data(Path("anywhere"))))]
 
 
 def kill(monkeypatch: pytest.MonkeyPatch, folder: Path, stage: str, times: int) -> None:
@@ -37,7 +40,7 @@ def shared_digests(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", KINDS)
 def test_a_death_before_the_commit_changes_nothing(
     stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed: dict[str, str]
 ) -> None:

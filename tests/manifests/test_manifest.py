@@ -25,6 +25,7 @@ from tests.manifests.corpora import make_corpus
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "manifest.json"
 GOLDEN_2 = GOLDEN.with_name("manifest-2.json")
+GOLDEN_3 = GOLDEN.with_name("manifest-3.json")
 Json = dict[str, Any]
 
 
@@ -49,10 +50,10 @@ def save(path: Path, data: Json) -> Path:
 
 
 def test_golden_manifest(tmp_path: Path) -> None:
-    """Version 2, as it was first written: it loads for ever, and is written the same for as long as 2 is."""
-    manifest = load_manifest(GOLDEN_2)
+    """Version 3, as it was first written: it loads for ever, and is written the same for as long as 3 is."""
+    manifest = load_manifest(GOLDEN_3)
     write_manifest(tmp_path / "manifest.json", manifest)
-    assert (tmp_path / "manifest.json").read_bytes() == GOLDEN_2.read_bytes()
+    assert (tmp_path / "manifest.json").read_bytes() == GOLDEN_3.read_bytes()
     assert manifest.corpus == "golden" and list(manifest.sources) == ["web", "code"]
 
 
@@ -60,9 +61,17 @@ def test_golden_manifest_of_version_1(tmp_path: Path) -> None:
     """What the first version wrote loads for ever, as what the newest says of the same corpus."""
     manifest = load_manifest(GOLDEN)
     assert json.loads(GOLDEN.read_text())["format_version"] == 1
-    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_2)
+    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_3)
     assert {source.order for source in manifest.sources.values()} == {"shuffled"}
     assert {source.content_hash for source in manifest.sources.values()} == {"text"}
+
+
+def test_golden_manifest_of_version_2(tmp_path: Path) -> None:
+    """It did not say which evaluation sets a corpus was checked against."""
+    manifest = load_manifest(GOLDEN_2)
+    assert json.loads(GOLDEN_2.read_text())["format_version"] == 2
+    assert manifest.lineage.evals == []
+    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_3)
 
 
 @pytest.mark.parametrize("sources", [None, [], {"web": 1}])
@@ -156,7 +165,7 @@ def test_white_space_is_not(data: Json, tmp_path: Path) -> None:
         ('{"format": "headrace-manifest", "format_version": "1"}', "format version '1', which never was"),
         ('{"format": "headrace-manifest", "format_version": true}', "format version True, which never was"),
         ('{"format": "headrace-manifest", "format_version": 0}', "format version 0, which never was"),
-        ('{"format": "headrace-manifest", "format_version": 3}', "this program knows up to 2"),
+        ('{"format": "headrace-manifest", "format_version": 4}', "this program knows up to 3"),
     ],
 )
 def test_what_is_no_manifest(text: str, what: str, tmp_path: Path) -> None:
@@ -283,7 +292,7 @@ def test_upgrades_run_in_order(data: Json) -> None:
         kept = {key: value for key, value in data.items() if key != "name"}
         return {**kept, "corpus": data["name"], "format_version": 2}
 
-    upgrades = {1: from_one, 0: from_zero}
+    upgrades = {2: lambda data: {**data, "format_version": 3}, 1: from_one, 0: from_zero}
     manifest = parse_manifest(old, "m.json", upgrades=upgrades)
     assert calls == [0, 1]
     assert manifest == parse_manifest(data, "m.json")

@@ -50,14 +50,15 @@ def interpret(recipe: Mapping[str, Any], documents: Sequence[Document]) -> list[
         _cap(sorted((each for each in documents if each.source == name), key=_by_hash), source)
     for document in documents:
         _walk(document, recipe["steps"])
-        if not document.text:
-            document.reasons.append("empty_text: empty_text")
         document.output = _route(document, sources[document.source].get("route"))
         if document.output is None:
             document.reasons.append("route: not_routed")
     for label, name, options in _labelled(recipe["steps"]):
         if name == "exact_dedup":
             _dedup(documents, label, options, list(sources))
+    for document in documents:
+        if not document.text:
+            document.reasons.append("empty_text: empty_text")
     kept = [each for each in documents if not each.reasons]
     _hold_out(kept, recipe["corpus"], recipe["holdout"]["documents"])
     return documents
@@ -185,7 +186,7 @@ def _dedup(
 
     groups: dict[Any, list[Document]] = {}
     for document in documents:
-        if not document.reasons and label in document.seen:
+        if not document.reasons and document.text and document.seen.get(label):
             among = document.source if options.get("within") == "source" else ""
             groups.setdefault((among, document.seen[label]), []).append(document)
     for group in groups.values():
