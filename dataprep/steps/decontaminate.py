@@ -25,7 +25,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
-from dataprep.decide.contamination import Rule, evidence, text_sets
+from dataprep.decide.contamination import Rule, evidence, hits_of_pairs, text_sets
 from dataprep.evals.cuts import without, without_windows
 from dataprep.evals.definitions import DEFINITIONS, Definition, Name
 from dataprep.evals.index import EvalIndex
@@ -135,17 +135,10 @@ def _signals(pairs: Int64s, strong: npt.NDArray[np.int8], index: EvalIndex, coun
 
 
 def _cut(texts: Texts, hits: Hits, pairs: Int64s, index: EvalIndex, margin: int) -> tuple[Texts, Int64s]:
-    if index.definition.name != "gpt3":
+    if index.definition.kind == "run":
         return without(texts, pairs[:, [0, 5, 6]], margin)
-    if not len(pairs):
-        return texts, np.zeros(len(texts), dtype=np.int64)
-    chosen = np.zeros(index.num_texts, dtype=np.bool_)
-    chosen[pairs[:, 1]] = True
-    owners = np.repeat(chosen, index.text_words)
-    grams = index.references.grams
-    mine = np.zeros(index.references.keys.size, dtype=np.bool_)
-    mine[grams[owners & (grams >= 0)]] = True
-    return without_windows(texts, hits.grams[mine[hits.grams[:, 1]]][:, [0, 2, 3]])
+    found = hits_of_pairs(pairs, hits, index)
+    return without_windows(texts, found) if index.definition.name == "gpt3" else without(texts, found, margin)
 
 
 def checks(signals: Signals, params: DecontaminateParams) -> Sequence[Check]:
