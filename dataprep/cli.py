@@ -237,9 +237,13 @@ def contamination(
         float | None, typer.Option(help="Instead of the definition's.", min=0.000001, max=1)
     ] = None,
     frequent: Annotated[
-        int,
-        typer.Option(help="An n-gram in more documents is no evidence while isolated; 0: all are.", min=0),
-    ] = 10,
+        int | None,
+        typer.Option(
+            help="An n-gram in more documents is no evidence while isolated; 0: all are.",
+            min=0,
+            show_default="10 for longest, else 0",
+        ),
+    ] = None,
     answer_near: Annotated[
         bool, typer.Option("--answer-near", help="The answer must stand near the question.")
     ] = False,
@@ -254,13 +258,14 @@ def contamination(
     Prints of each set how many examples are contaminated, and by how many documents. Removes nothing.
     """
     from dataprep.contamination import check_corpus, print_contamination, summary, write_contamination
-    from dataprep.decide.contamination import Rule
+    from dataprep.decide.contamination import FREQUENT, Rule
     from dataprep.evals.options import definition_named, files_named
 
     narrator = Narrator()
     files, chosen = files_named(evals, field), definition_named(definition, share, answer_near)
     with narrator.stage("contamination", 100):
-        report = check_corpus(corpus, files, chosen, Rule(frequent or None, answer_near), _percent(narrator))
+        often = (FREQUENT if definition == "longest" else 0) if frequent is None else frequent
+        report = check_corpus(corpus, files, chosen, Rule(often or None, answer_near), _percent(narrator))
     if output is not None:
         write_contamination(report, output)
     if as_json:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
-from dataprep.decide.contamination import Evidence, text_sets
+from dataprep.decide.contamination import Evidence, hits_of_pairs, text_sets
 from dataprep.evals.cuts import without, without_windows
 from dataprep.evals.definitions import DEFINITIONS, Definition, Name
 from dataprep.evals.index import EvalIndex
@@ -117,16 +117,8 @@ def judged(
     pairs = found.pairs
     strong = strengths(index, files_of(params), params.action)
     to_cut = pairs[strong[pairs[:, 1]] == CUT]
-    cuts = to_cut[:, [0, 5, 6]]
-    if index.definition.name == "gpt3":
-        chosen = np.zeros(index.num_texts, dtype=np.bool_)
-        chosen[to_cut[:, 1]] = True
-        owners = np.repeat(chosen, index.text_words)
-        grams = index.references.grams
-        mine = np.zeros(index.references.keys.size, dtype=np.bool_)
-        mine[grams[owners & (grams >= 0)]] = True
-        cuts = hits.grams[mine[hits.grams[:, 1]]][:, [0, 2, 3]]
-        cuts = cuts[np.isin(cuts[:, 0], to_cut[:, 0])]
+    is_run = index.definition.kind == "run"
+    cuts = to_cut[:, [0, 5, 6]] if is_run else hits_of_pairs(to_cut, hits, index)
     return _signals(pairs, strong, index, hits.documents), cuts
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from dataprep.batch import Batch
 from dataprep.decide.contamination import Rule, evidence
+from dataprep.evals.definitions import DEFINITIONS
 from dataprep.evals.shared import shared_index
 from dataprep.kernels.texts import Texts
 from dataprep.steps.decontaminate import (
@@ -116,9 +117,10 @@ def test_gpt3_leaves_janitors_pieces(sets: Path) -> None:
     assert dropped == [False, True, False, False]
 
 
-def test_results_do_not_depend_on_batches(sets: Path) -> None:
-    params = params_of(sets, action="cut")
-    strings = [HOST, f"{HOST}{ONE.upper()}{HOST}", TWO, f"{ONE} {TWO}", "", ONE] * 3
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_results_do_not_depend_on_batches(name: str, sets: Path) -> None:
+    params = params_of(sets, action="cut", definition=name)
+    strings = [HOST, f"{HOST}{ONE.upper()}{HOST}", TWO, f"{ONE} {TWO}", "", ONE, f"{ONE[:45]} {TWO[:52]}"] * 3
     together = done(params, strings)
     for size in (1, 4):
         parts = [done(params, strings[at : at + size]) for at in range(0, len(strings), size)]
