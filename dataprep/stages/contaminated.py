@@ -24,7 +24,6 @@ from dataprep.chain import Link, chain_from_json, chain_to_json
 from dataprep.columnfile import read_columns
 from dataprep.decide.contamination import (
     Evidence,
-    Rule,
     contaminated_texts,
     evidence,
     example_marks,
@@ -149,7 +148,7 @@ def write_evidence(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
     index = _index(payload)
     hits, kept = _hits(payload, cache)
     documents = np.asarray(mapped(cache.get(GRAMS, payload["grams"]).file(DOCUMENTS)))
-    found = evidence(hits, index, documents, Rule(params.frequent, params.answer_near))
+    found = evidence(hits, index, documents, params.rule)
     found = Evidence(found.pairs[kept[found.pairs[:, 0]]], found.excused[kept[found.excused[:, 0]]])
     signals, cuts = judged(hits, index, found, params)
     np.save(folder / PAIRS, found.pairs, allow_pickle=False)

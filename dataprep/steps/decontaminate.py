@@ -24,7 +24,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
-from dataprep.decide.contamination import Evidence, hits_of_pairs, text_sets
+from dataprep.decide.contamination import FREQUENT, Evidence, Rule, hits_of_pairs, text_sets
 from dataprep.evals.cuts import without, without_windows
 from dataprep.evals.definitions import DEFINITIONS, Definition, Name
 from dataprep.evals.index import EvalIndex
@@ -42,7 +42,8 @@ STRENGTH: dict[Action, int] = {"report": REPORT, "cut": CUT, "drop": DROP}
 
 class DecontaminateParams(Params):
     """See the module's docstring. `share` and `min_words` are the definition's where they are null. An n-gram
-    in more than `frequent` documents is no evidence while it is isolated; null: all are."""
+    in more than `frequent` documents is no evidence while it is isolated; null is 10 for `longest`, and 0 for
+    the others: all are."""
 
     evals: Annotated[
         tuple[EvalSpec | Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)
@@ -53,7 +54,7 @@ class DecontaminateParams(Params):
     min_words: Annotated[int, Field(ge=1)] | None = None
     margin: Annotated[int, Field(ge=0)] = 200
     answer_near: bool = False
-    frequent: Annotated[int, Field(ge=1)] | None = 10
+    frequent: Annotated[int, Field(ge=0)] | None = None
 
     @model_validator(mode="after")
     def _asks_what_the_definition_knows(self) -> DecontaminateParams:
@@ -65,6 +66,13 @@ class DecontaminateParams(Params):
         if kind != "run" and self.answer_near:
             raise ValueError(f"{self.definition} knows no answer_near; that is for `longest`")
         return self
+
+    @property
+    def rule(self) -> Rule:
+        frequent = (
+            (FREQUENT if self.definition == "longest" else 0) if self.frequent is None else self.frequent
+        )
+        return Rule(frequent or None, self.answer_near)
 
     @property
     def specs(self) -> tuple[EvalSpec, ...]:
