@@ -100,7 +100,7 @@ def run(
                 "is_new": published.is_new,
                 "tasks_run": result.tasks_run,
                 "seconds": round(result.seconds, 3),
-                **{name: result.report[name] for name in ("funnel", "shards", "quarantine", "tokenizer")},
+                **{name: part for name, part in result.report.items() if name != "corpus"},
             }
         )
         return
@@ -237,9 +237,13 @@ def contamination(
         float | None, typer.Option(help="Instead of the definition's.", min=0.000001, max=1)
     ] = None,
     frequent: Annotated[
-        int,
-        typer.Option(help="An n-gram in more documents is no evidence while isolated; 0: all are.", min=0),
-    ] = 10,
+        int | None,
+        typer.Option(
+            help="An n-gram in more documents is no evidence while isolated; 0: all are.",
+            min=0,
+            show_default="10 for longest, else 0",
+        ),
+    ] = None,
     answer_near: Annotated[
         bool, typer.Option("--answer-near", help="The answer must stand near the question.")
     ] = False,
@@ -254,13 +258,14 @@ def contamination(
     Prints of each set how many examples are contaminated, and by how many documents. Removes nothing.
     """
     from dataprep.contamination import check_corpus, print_contamination, summary, write_contamination
-    from dataprep.decide.contamination import Rule
+    from dataprep.decide.contamination import FREQUENT, Rule
     from dataprep.evals.options import definition_named, files_named
 
     narrator = Narrator()
     files, chosen = files_named(evals, field), definition_named(definition, share, answer_near)
     with narrator.stage("contamination", 100):
-        report = check_corpus(corpus, files, chosen, Rule(frequent or None, answer_near), _percent(narrator))
+        often = (FREQUENT if definition == "longest" else 0) if frequent is None else frequent
+        report = check_corpus(corpus, files, chosen, Rule(often or None, answer_near), _percent(narrator))
     if output is not None:
         write_contamination(report, output)
     if as_json:
@@ -370,3 +375,56 @@ add_verbs(app)
 
 def main() -> None:
     sys.exit(call_and_explain(app))
+
+
+@app.command()
+def duplicates(
+    recipe: RecipeFile,
+    sets: Sets = [],  # noqa: B006
+    step: Annotated[str | None, typer.Option(help="Count only what this step removed.")] = None,
+    source: Annotated[str | None, typer.Option(help="Count only copies in this source.")] = None,
+    top: Annotated[int, typer.Option(help="Clusters to show, the largest first.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show the largest clusters of duplicates: what stays, what went, and where their texts differ.
+
+    Reads what the last run of this recipe decided, and the texts that it shows.
+    """
+    from dataprep.duplicates import find_duplicates, print_duplicates
+    from dataprep.recipe import load_recipe
+
+    found = find_duplicates(load_recipe(recipe, sets), step, source, top)
+    if as_json:
+        _print_json(found)
+    else:
+        print_duplicates(found, Console(highlight=False))
+
+
+@app.command()
+def similar(
+    recipe: RecipeFile,
+    text: Annotated[str, typer.Option(metavar="FILE", help="The text, in UTF-8; - reads it from stdin.")],
+    sets: Sets = [],  # noqa: B006
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Least Jaccard similarity.", show_default="that of minhash_dedup"),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Documents to show, the most similar first.")] = 10,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Believe the signatures and read no document again.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Find near-duplicates of a text among all documents that were read, kept or dropped.
+
+    By the signatures that the minhash_dedup of this recipe measured in its last run.
+    """
+    from dataprep.recipe import load_recipe
+    from dataprep.similar import find_similar, print_similar
+
+    content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
+    found = find_similar(load_recipe(recipe, sets), content, threshold, top, estimate)
+    if as_json:
+        _print_json(found)
+    else:
+        print_similar(found, Console(highlight=False, soft_wrap=True))

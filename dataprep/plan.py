@@ -27,14 +27,13 @@ from dataprep.stages import (
     judge,
     measure,
     pack,
-    passages,
-    repeats,
     sample,
     tokenizer,
     write,
 )
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.decisions import (
+    CUTTING,
     Planned,
     decision_stages,
     decision_tasks,
@@ -48,9 +47,6 @@ from dataprep.stages.groups import Group, groups_of
 from dataprep.stages.measure import SplitPlan
 from dataprep.why import explain, explain_extents
 from manifests.shard import dtype_for_vocab
-
-CUTTING = (repeats.CUTS, passages.SPANS)
-"""Kinds of stages that leave what a CorpusEdit takes out of texts."""
 
 
 def stages_of(recipe: Recipe) -> tuple[Stage, ...]:

@@ -21,13 +21,13 @@ from dataprep.cache import exclusive
 from dataprep.chain import applies, labels
 from dataprep.older import described, older_of
 from dataprep.plan import Plans
-from dataprep.recipe import Recipe
 from dataprep.report.build import build_report
 from dataprep.runs import SUBSETS
-from dataprep.stages import decide, index, judge, pack, tokenizer
+from dataprep.stages import contaminated, decide, index, judge, pack, tokenizer
+from dataprep.stages.base import Stage
 from dataprep.stages.decisions import decisions_of
 from dataprep.steps import step_of
-from dataprep.steps.decontaminate import DecontaminateParams, checked_sets
+from dataprep.steps.decontaminate import DecontaminateParams, files_of
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
@@ -282,7 +282,7 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
             funnel=report["funnel"],
             tools={"python": sys.version.split()[0], **{name: version(name) for name in TOOLS}},
             parents=_parents(plans),
-            evals=_checked_sets(plans.recipe),
+            evals=_checked_sets(plans),
         ),
     )
 
@@ -323,14 +323,28 @@ def _inputs(plans: Plans) -> list[InputFile]:
     ]
 
 
-def _checked_sets(recipe: Recipe) -> list[CheckedSet]:
-    """The evaluation sets of every step `decontaminate`."""
+def _checked_sets(plans: Plans) -> list[CheckedSet]:
+    """The evaluation sets of every step `decontaminate`, and what was found of them."""
     found = []
-    for entry in recipe.steps:
-        if isinstance(entry.parameters, DecontaminateParams):
-            sources = [made for made, origin in recipe.outputs.items() if applies(entry, origin)]
-            everywhere = len(sources) == len(recipe.outputs)
-            found += checked_sets(entry.parameters, None if everywhere else sources)
+    for label, entry in zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True):
+        params = entry.parameters
+        if isinstance(params, DecontaminateParams):
+            sources = [made for made, origin in plans.recipe.outputs.items() if applies(entry, origin)]
+            everywhere = len(sources) == len(plans.recipe.outputs)
+            (examples,) = plans.entries[Stage(contaminated.EXAMPLES, label).name]
+            for file, each in zip(files_of(params), examples.facts["sets"], strict=True):
+                found.append(
+                    CheckedSet(
+                        name=each["name"],
+                        digest=each["digest"],
+                        definition=params.definition,
+                        action=file.action or params.action,
+                        sources=None if everywhere else sources,
+                        examples=each["examples"],
+                        contaminated=each["contaminated"],
+                        documents=each["documents"],
+                    )
+                )
     return found
 
 

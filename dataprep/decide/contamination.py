@@ -28,6 +28,9 @@ from dataprep.evals.measure import Hits
 Int64s = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
+FREQUENT = 10
+"""GPT-3's n-grams in more than ten documents are no evidence either (arXiv:2005.14165, appendix C)."""
+
 EXPANDED = 1 << 22
 """Places of n-grams that are looked at together; bounds memory to some 300 MB. One document may take more."""
 
@@ -49,8 +52,8 @@ class Evidence:
     """What counts against documents of one split.
 
     pairs    int64 [p, 7]: document, text, matched words that count, first word and end in the text, first
-             byte and end in the document; several rows of one document and text where it holds it more often.
-             Ordered by document, then text, then place.
+             byte and end in the document. Of runs, a row for each; else one row for a document and text, with
+             the bytes of its first stretch of n-grams. Ordered by document, then text, then place.
     excused  int64 [q, 7]: the same, of what would count if none of its n-grams were frequent
     """
 
@@ -60,7 +63,7 @@ class Evidence:
 
 def gram_documents(hits: Hits, index: EvalIndex, counted: Mask | None = None) -> Int64s:
     """int64[g]: in how many of the documents each n-gram stands; `counted`, bool[documents], chooses them."""
-    distinct = _distinct_grams(hits)
+    distinct = _first_grams(hits)
     if counted is not None:
         distinct = distinct[counted[distinct[:, 0]]]
     return np.bincount(distinct[:, 1], minlength=index.references.keys.size).astype(np.int64)
@@ -73,12 +76,12 @@ def evidence(hits: Hits, index: EvalIndex, documents: Int64s, rule: Rule) -> Evi
         frequent = documents > rule.frequent
     if index.definition.kind == "run":
         return _of_runs(hits, index, frequent, rule.answer)
-    parts = [_of_grams(part, index, frequent) for part in _pieces(_distinct_grams(hits), index)]
-    everything, counts = (
+    parts = [_of_grams(part, index, frequent) for part in _pieces(_first_grams(hits), index)]
+    lost, counts = (
         np.concatenate([np.zeros((0, 7), dtype=np.int64), *(part[place] for part in parts)])
         for place in (0, 1)
     )
-    return Evidence(_placed(counts, hits, index), _placed(everything, hits, index))
+    return Evidence(counts, lost)
 
 
 def contaminated_texts(parts: Sequence[Evidence], index: EvalIndex, documents: Int64s) -> Mask:
@@ -169,11 +172,15 @@ def example_marks(texts: Mask, index: EvalIndex) -> npt.NDArray[np.int8]:
     return marks
 
 
-def _distinct_grams(hits: Hits) -> Int64s:
-    """int64[k, 2]: (document, n-gram), each once, in order."""
+def _first_grams(hits: Hits) -> Int64s:
+    """int64[k, 4]: the hits, each n-gram of a document once, where it comes first; by document and n-gram."""
     if not len(hits.grams):
-        return np.zeros((0, 2), dtype=np.int64)
-    return np.unique(hits.grams[:, :2], axis=0)
+        return hits.grams
+    order = np.lexsort((hits.grams[:, 2], hits.grams[:, 1], hits.grams[:, 0]))
+    grams = hits.grams[order]
+    first = np.ones(len(grams), dtype=np.bool_)
+    first[1:] = (np.diff(grams[:, :2], axis=0) != 0).any(axis=1)
+    return grams[first]
 
 
 def _of_runs(hits: Hits, index: EvalIndex, frequent: Mask, answer: bool) -> Evidence:
@@ -182,7 +189,7 @@ def _of_runs(hits: Hits, index: EvalIndex, frequent: Mask, answer: bool) -> Evid
         has_none = np.diff(references.answer_offsets)[runs[:, 1]] == 0
         runs = runs[(runs[:, 8] == 1) | has_none]
     matched = runs[:, 2].copy()
-    for row in np.flatnonzero(matched < 2 * size).tolist():
+    for row in np.flatnonzero(matched < 2 * size).tolist() if frequent.any() else ():
         first = int(references.word_offsets[runs[row, 1]])
         grams = references.grams[first + runs[row, 4] : first + max(runs[row, 4], runs[row, 5] - size + 1)]
         often = frequent[grams]
@@ -224,23 +231,42 @@ def _pieces(distinct: Int64s, index: EvalIndex) -> Iterator[Int64s]:
 
 
 def _of_grams(distinct: Int64s, index: EvalIndex, frequent: Mask) -> tuple[Int64s, Int64s]:
-    """(what would count if no n-gram were frequent but does not, what counts), rows as in `Evidence` without
-    the last two columns filled."""
+    """(what would count if no n-gram were frequent but does not, what counts), rows as in `Evidence`."""
     references = index.references
     counts = np.diff(references.gram_offsets)[distinct[:, 1]]
-    documents = np.repeat(distinct[:, 0], counts)
-    within = np.arange(documents.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    places = references.places[np.repeat(references.gram_offsets[distinct[:, 1]], counts) + within]
-    order = np.lexsort((places, documents))
-    documents, places = documents[order], places[order].astype(np.int64)
-    texts = np.searchsorted(references.word_offsets, places, side="right") - 1
-    whole = _judged(documents, texts, places, index)
+    owners = np.repeat(np.arange(len(distinct)), counts)
+    within = np.arange(owners.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    places = references.places[references.gram_offsets[distinct[owners, 1]] + within].astype(np.int64)
+    order = np.lexsort((places, distinct[owners, 0]))
+    found = _Found(distinct[owners[order]], places[order], index)
+    whole = _judged(found, index)
     if not frequent.any():
         return whole[:0], whole
-    kept = ~frequent[references.grams[places]] | ~_isolated(documents, texts, places, index.definition.ngram)
-    rest = _judged(documents[kept], texts[kept], places[kept], index)
-    lost = ~_among(whole[:, :2], rest[:, :2])
-    return whole[lost], rest
+    rest = _judged(found.take(~frequent[found.hits[:, 1]] | ~_isolated(found, index.definition.ngram)), index)
+    return whole[~_among(whole[:, :2], rest[:, :2])], rest
+
+
+class _Found:
+    """N-grams of documents laid over the texts: hits int64 [k, 4] as in `Hits`, places among all words of the
+    index, texts; by document and place."""
+
+    def __init__(
+        self, hits: Int64s, places: Int64s, index: EvalIndex | None = None, texts: Int64s | None = None
+    ) -> None:
+        self.hits, self.places = hits, places
+        if index is not None:
+            texts = np.searchsorted(index.references.word_offsets, places, side="right") - 1
+        assert texts is not None
+        self.texts: Int64s = texts
+
+    def take(self, chosen: Mask) -> _Found:
+        return _Found(self.hits[chosen], self.places[chosen], texts=self.texts[chosen])
+
+    def changes(self) -> Mask:
+        """Where another document or text begins."""
+        new = np.ones(self.places.size, dtype=np.bool_)
+        new[1:] = (np.diff(self.texts) != 0) | (np.diff(self.hits[:, 0]) != 0)
+        return new
 
 
 def _among(rows: Int64s, others: Int64s) -> Mask:
@@ -249,29 +275,27 @@ def _among(rows: Int64s, others: Int64s) -> Mask:
     return np.isin(rows[:, 0] * width + rows[:, 1], others[:, 0] * width + others[:, 1])
 
 
-def _isolated(documents: Int64s, texts: Int64s, places: Int64s, size: int) -> Mask:
+def _isolated(found: _Found, size: int) -> Mask:
     """bool[k]: which n-grams belong to a stretch of neighbours of fewer than 2n words."""
-    new = np.ones(places.size, dtype=np.bool_)
-    new[1:] = (np.diff(places) != 1) | (np.diff(texts) != 0) | (np.diff(documents) != 0)
-    lengths = np.diff(np.append(np.flatnonzero(new), places.size))
+    new = found.changes()
+    new[1:] |= np.diff(found.places) != 1
+    lengths = np.diff(np.append(np.flatnonzero(new), found.places.size))
     return np.repeat(lengths + size - 1 < 2 * size, lengths)
 
 
-def _judged(documents: Int64s, texts: Int64s, places: Int64s, index: EvalIndex) -> Int64s:
-    """The documents and texts whose n-grams, in the order of places, reach what the definition asks."""
-    definition, size = index.definition, index.definition.ngram
+def _judged(found: _Found, index: EvalIndex) -> Int64s:
+    """The documents and texts whose n-grams reach what the definition asks."""
+    definition, size, places = index.definition, index.definition.ngram, found.places
     if not places.size:
         return np.zeros((0, 7), dtype=np.int64)
-    new = np.ones(places.size, dtype=np.bool_)
-    new[1:] = (np.diff(texts) != 0) | (np.diff(documents) != 0)
+    new = found.changes()
     firsts = np.flatnonzero(new)
-    reach = np.full(places.size, size, dtype=np.int64)
-    reach[:-1] = np.minimum(size, np.where(new[1:], size, np.diff(places)))
-    words = np.add.reduceat(reach, firsts)
     lasts = np.append(firsts[1:], places.size) - 1
-    text = texts[firsts]
-    begin = index.references.word_offsets[text]
-    lengths = index.text_words[text]
+    reach = np.full(places.size, size, dtype=np.int64)
+    reach[:-1] = np.where(new[1:], size, np.minimum(size, np.diff(places)))
+    words = np.add.reduceat(reach, firsts)
+    text = found.texts[firsts]
+    begin, lengths = index.references.word_offsets[text], index.text_words[text]
     shares = index.shares[text].astype(np.int64)
     if definition.kind == "any":
         chosen = np.ones(firsts.size, dtype=np.bool_)
@@ -279,30 +303,23 @@ def _judged(documents: Int64s, texts: Int64s, places: Int64s, index: EvalIndex) 
         chosen = words * PPM > lengths * shares
     else:
         chosen = (lasts - firsts + 1) * PPM >= (lengths - size + 1) * shares
-    table = np.zeros((firsts.size, 7), dtype=np.int64)
-    table[:, 0], table[:, 1], table[:, 2] = documents[firsts], text, words
-    table[:, 3], table[:, 4] = places[firsts] - begin, places[lasts] + size - begin
-    return table[chosen]
+    # The first stretch: n-grams that follow one another in the text and overlap in the document.
+    starts, ends = found.hits[:, 2], found.hits[:, 3]
+    parted = new.copy()
+    parted[1:] |= (np.diff(places) != 1) | (np.diff(starts) <= 0) | (starts[1:] > ends[:-1])
+    breaks = np.append(np.flatnonzero(parted), places.size)
+    stretch_ends = breaks[np.searchsorted(breaks, firsts, side="right")] - 1
+    columns = (found.hits[firsts, 0], text, words, places[firsts] - begin, places[lasts] + size - begin)
+    return np.column_stack([*columns, starts[firsts], ends[stretch_ends]])[chosen]
 
 
-def _placed(table: Int64s, hits: Hits, index: EvalIndex) -> Int64s:
-    """With where in the document it begins and ends: one row for each stretch of hits of the text's n-grams
-    that touch or overlap, each with the words of all."""
-    if not len(table):
-        return table
-    references = index.references
-    starts = np.searchsorted(hits.grams[:, 0], table[:, 0], side="left")
-    stops = np.searchsorted(hits.grams[:, 0], table[:, 0], side="right")
-    rows = []
-    for row, start, stop in zip(table, starts.tolist(), stops.tolist(), strict=True):
-        text = row[1]
-        own = references.grams[references.word_offsets[text] : references.word_offsets[text + 1]]
-        mine = hits.grams[start:stop][np.isin(hits.grams[start:stop, 1], own)]
-        new = np.ones(len(mine), dtype=np.bool_)
-        new[1:] = mine[1:, 2] > mine[:-1, 3]
-        firsts = np.flatnonzero(new)
-        lasts = np.append(firsts[1:], len(mine)) - 1
-        part = np.repeat(row[None, :], len(firsts), axis=0)
-        part[:, 5], part[:, 6] = mine[firsts, 2], mine[lasts, 3]
-        rows.append(part)
-    return _ordered(np.concatenate(rows))
+def hits_of_pairs(pairs: Int64s, hits: Hits, index: EvalIndex) -> Int64s:
+    """int64[h, 3]: (document, first byte, end) of the hits whose n-gram is of a text that the document is
+    paired with, in order: what there is to cut where no runs are grown."""
+    references, chosen = index.references, np.unique(pairs[:, :2], axis=0)
+    lengths = index.text_words[chosen[:, 1]]
+    within = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    grams = references.grams[np.repeat(references.word_offsets[chosen[:, 1]], lengths) + within]
+    whole, count = grams >= 0, references.keys.size
+    wanted = np.unique(np.repeat(chosen[:, 0], lengths)[whole] * count + grams[whole])
+    return hits.grams[np.isin(hits.grams[:, 0] * count + hits.grams[:, 1], wanted)][:, [0, 2, 3]]

@@ -36,7 +36,7 @@ from dataprep.stages.within import grouped
 from manifests.fingerprint import digest_value
 
 HASHES, COPIES = "hashes", "copies"
-VERSION = 1
+VERSION = 2
 NO_TEXT = hash128(np.zeros(0, dtype=np.uint8), np.zeros(2, dtype=np.int64))[0]
 """Documents without text at the step's place are no copies of each other."""
 SORTED_BYTES = 100
@@ -86,6 +86,7 @@ def write_hashes(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
     group = group_of(payload["group"])
     chosen = population(group, payload["label"], payload["judged"], payload["removals"], cache)
     rows = np.flatnonzero(chosen)
+    looked_at = len(rows)
     present = signal_of(group, payload["label"], "present", rows, cache)
     if present is not None:
         rows = rows[present]
@@ -99,7 +100,7 @@ def write_hashes(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
         records[:, :2] = hashes if mixed is None else hashes ^ mixed[:, None]
         records[:, 2] = rank.of_reference(payload["ranks"], cache).of(group.start + rows)
     write_records(folder, records, payload["partitions"])
-    return {"documents": len(rows), "partitions": payload["partitions"]}
+    return {"population": looked_at, "documents": len(rows), "partitions": payload["partitions"]}
 
 
 def _write_older(payload: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -146,5 +147,5 @@ def find_copies(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     removed = np.full((len(found), 3), EQUAL_PPM, dtype=np.int64)
     removed[:, 0], removed[:, 1] = ranks.rows(found[:, 0]), ranks.rows(found[:, 1])
     write_removed(folder, removed)
-    write_keepers(folder, removed, weights_of(payload["removals"], cache, removed[:, 0]))
-    return {"documents": len(records), "removed": len(removed)}
+    clusters = write_keepers(folder, removed, weights_of(payload["removals"], cache, removed[:, 0]))
+    return {"documents": len(records), "removed": len(removed), **clusters}

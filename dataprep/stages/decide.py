@@ -38,7 +38,7 @@ from dataprep.steps.base import Decision
 from manifests.fingerprint import digest_value
 
 STAGE = "decide"
-VERSION = 3
+VERSION = 4
 VERDICTS = "verdicts.arrow"
 EMPTY = "empty_text"
 
@@ -314,6 +314,7 @@ def _split_facts(part: Part, kept: Any, heldout: Any, sampled: Any, place: Any) 
                 "documents": count,
                 "kept": int(kept[rows].sum()),
                 "kept_digest": _digest(kept[rows], heldout[rows], np.where(kept[rows], place[rows], STAYS)),
+                "clusters_digest": _digest(part.cluster_size[rows][kept[rows]]),
                 "sampled": int(sampled[rows].sum()),
                 "sampled_digest": _digest(sampled[rows]),
             }

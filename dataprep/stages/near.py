@@ -27,6 +27,7 @@ from dataprep.decide.partitions import (
 )
 from dataprep.decide.verify import MARGIN_PPM
 from dataprep.kernels.minhash import low_bytes
+from dataprep.kernels.shingles import SHORT
 from dataprep.older import Older
 from dataprep.stages import rank
 from dataprep.stages.base import Task
@@ -38,7 +39,7 @@ from dataprep.stages.within import grouped
 from manifests.fingerprint import digest_value
 
 BANDS, PAIRS = "bands", "pairs"
-VERSION = 1
+VERSION = 2
 EDGES, BORDERLINE = "edges.npy", "borderline.npy"
 """int64[k, 3]: (rank of the better, of the worse, similarity in millionths)."""
 
@@ -94,14 +95,17 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     ranks = rank.of_reference(payload["ranks"], cache)
     columns = Columns(group, cache)
     low = np.zeros((len(columns), payload["permutations"]), dtype=np.uint8)
-    bands = payload["bands"]
+    bands, short = payload["bands"], 0
     keys, found = [np.zeros((0, bands + 1), dtype=np.uint64)], [np.zeros(0, dtype=np.int64)]
     for index in range(len(group.splits)):
         place = columns.place(index)
         rows = place.start + np.flatnonzero(chosen[place])
         if len(rows):
             signals = columns.of_split(index, label)
-            signatures, sole = (signals[name][rows - place.start] for name in ("signature", "sole"))
+            signatures, sole, flags = (
+                signals[name][rows - place.start] for name in ("signature", "sole", "flags")
+            )
+            short += int((flags == SHORT).sum())
             low[rows] = low_bytes(signatures)
             apart = grouped(group, label, payload["within"], rows, cache)
             mine = ranks.of(group.start + rows)
@@ -114,6 +118,7 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     return {
         "documents": int(chosen.sum()),
         "worded": len(together.ranks),
+        "short": short,
         "partitions": payload["partitions"],
         "start": group.start,
     }
@@ -132,6 +137,7 @@ def _write_older(payload: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     return {
         "documents": payload["count"],
         "worded": len(records.ranks),
+        "short": 0,
         "partitions": payload["partitions"],
         "start": payload["total"] + payload["first"],
     }

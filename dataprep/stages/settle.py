@@ -38,7 +38,7 @@ from dataprep.stages.population import Removals, weights_of, write_keepers, writ
 from manifests.fingerprint import digest_value
 
 DOUBTS, SHINGLES, KEEP = "doubts", "shingles", "keep"
-VERSION = 1
+VERSION = 2
 PAIRS, ROWS, HASHES, OFFSETS = "pairs.npy", "rows.npy", "hashes.npy", "offsets.npy"
 EDGE_BYTES = 200
 """What an edge takes while it is decided."""
@@ -187,9 +187,10 @@ def decide_who_stays(payload: Mapping[str, Any], cache: Cache, folder: Path) -> 
     scratch.rmdir()
     removed = np.concatenate(parts)
     write_removed(folder, removed)
-    write_keepers(folder, removed, weights_of(payload["removals"], cache, removed[:, 0]))
+    clusters = write_keepers(folder, removed, weights_of(payload["removals"], cache, removed[:, 0]))
     return {
         "removed": len(removed),
+        **clusters,
         "settled": settled,
         "edges": sum(len(each) for each in edges),
         "limited": sum(entry.facts["limited"] for entry in paired),
