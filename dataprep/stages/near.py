@@ -25,7 +25,7 @@ from dataprep.decide.partitions import (
     num_partitions,
     write_partitions,
 )
-from dataprep.decide.verify import MARGIN_PPM
+from dataprep.decide.verify import MARGIN_PPM, least_estimate
 from dataprep.kernels.minhash import low_bytes
 from dataprep.kernels.shingles import SHORT
 from dataprep.older import Older
@@ -156,7 +156,9 @@ def pairs_tasks(link: Link, banded: Sequence[Entry], ranked: Entry, older: Seque
             "ranks": ranked.key,
             "partition": partition,
             "limit": params.bucket_limit,
-            "threshold": params.threshold_ppm,
+            "threshold": params.threshold_ppm
+            if params.verify == "exact"
+            else least_estimate(params.threshold_ppm),
             "margin": MARGIN_PPM if params.verify == "exact" else 0,
         }
         payload = {**components, "bands": keys, "ranks": rank.reference(ranked, older)}
@@ -175,7 +177,9 @@ def find_pairs(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[s
         payload["threshold"],
         payload["margin"],
     )
-    edges, borderline = believed(compared.edges, compared.borderline, ranks.num_older, payload["threshold"])
+    edges, borderline = believed(
+        compared.edges, compared.borderline, ranks.num_older, least_estimate(payload["threshold"])
+    )
     np.save(folder / EDGES, edges, allow_pickle=False)
     np.save(folder / BORDERLINE, borderline, allow_pickle=False)
     return {
