@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import append_array
 from dataprep.decide.bands import keys_of_bands
 from dataprep.kernels.partitions import scattered
 from manifests.errors import UserError
@@ -84,7 +85,7 @@ def write_partitions(records: Records, num_partitions: int, folder: Path) -> Pat
     path = folder / FILE
     with path.open("wb") as file:
         file.write(np.int64(num_partitions).tobytes() + offsets.tobytes())
-        rows.tofile(file)
+        append_array(file, rows)
     return path
 
 

@@ -95,7 +95,7 @@ def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
             if other.name != name:
                 continue
             if name == "minhash_dedup":
-                message = f"{name} is already step {before}; a second one could remove the matches of the first"
+                message = f"{name} is already step {before}; another could remove the matches of the first"
                 yield Problem(at, message, about_key=True)
                 break
             if other.parameters == entry.parameters:

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped, save_array
 from dataprep.cache import Cache
 from dataprep.chain import Link
-from dataprep.stages.arrays import mapped
 
 CUT = "cut.npy"
 
@@ -48,5 +48,5 @@ class Cuts:
 def write_cuts(folder: Path, cuts: Int64s) -> str:
     """Write `cut.npy`, sorted; return a digest of what it says."""
     cuts = cuts[np.lexsort((cuts[:, 2], cuts[:, 1], cuts[:, 0]))]
-    np.save(folder / CUT, cuts, allow_pickle=False)
+    save_array(folder / CUT, cuts)
     return hashlib.blake2b(np.ascontiguousarray(cuts, dtype="<i8").tobytes(), digest_size=16).hexdigest()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -111,20 +112,25 @@ def execute(payload: Mapping[str, Any], cache: Cache) -> dict[str, Any]:
     if missing:
         collectors = {each.name: _collector(each, chain, cache) for each in missing}
         known = {each.name: keys[each.name] for each in sets if each not in missing}
-        digest = _read(split, options, Walk(chain, missing, known, cache), collectors)
-        if _has_changed(split) or (base is not None and digest != base.facts["raw_digest"]):
-            raise input_changed(split_label(split))
-        seconds = (time.perf_counter() - started) / len(missing)
-        for each in missing:
-            facts = collectors[each.name].save(split)
-            cache.commit(
-                collectors[each.name].folder,
-                STAGE,
-                keys[each.name],
-                components=each.components,
-                facts=facts,
-                seconds=seconds,
-            )
+        try:
+            digest = _read(split, options, Walk(chain, missing, known, cache), collectors)
+            if _has_changed(split) or (base is not None and digest != base.facts["raw_digest"]):
+                raise input_changed(split_label(split))
+            seconds = (time.perf_counter() - started) / len(missing)
+            for each in missing:
+                facts = collectors[each.name].save(split)
+                cache.commit(
+                    collectors[each.name].folder,
+                    STAGE,
+                    keys[each.name],
+                    components=each.components,
+                    facts=facts,
+                    seconds=seconds,
+                )
+        except BaseException:
+            for collector in collectors.values():
+                shutil.rmtree(collector.folder, ignore_errors=True)
+            raise
     return {"digests": digests, "keys": keys, "computed": [each.name for each in missing]}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dataprep.arrayfile import save_array
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import Link
 from dataprep.decide.pairs import pairs_of_partition
@@ -98,7 +99,7 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
             records = band_records(signatures, mine, apart, bands, payload["rows"])
             keys.append(records.keys)
             found.append(records.ranks)
-    np.save(folder / LOW_BYTES, low, allow_pickle=False)
+    save_array(folder / LOW_BYTES, low)
     together = Records(np.concatenate(keys), np.concatenate(found))
     write_partitions(together, payload["partitions"], folder)
     return {
@@ -140,8 +141,8 @@ def find_pairs(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[s
         payload["threshold"],
         payload["margin"],
     )
-    np.save(folder / EDGES, compared.edges, allow_pickle=False)
-    np.save(folder / BORDERLINE, compared.borderline, allow_pickle=False)
+    save_array(folder / EDGES, compared.edges)
+    save_array(folder / BORDERLINE, compared.borderline)
     return {
         "edges": len(compared.edges),
         "borderline": len(compared.borderline),

@@ -24,9 +24,9 @@ Hash = tuple[int, int]
 @dataclass
 class Document:
     """One document as read, and what became of it. `reasons` are "step: reason", in order; `seen` is what
-    steps measured; a document that stays has an `output` and a `subset`. `match` is the document that stays in
-    the place of a removed one, `similarity_ppm` how similar they are. `was_cut`: it lost something that others
-    say too."""
+    steps measured; a document that stays has an `output` and a `subset`. `match` is the document that stays
+    in the place of a removed one, `similarity_ppm` how similar they are. `was_cut`: it lost something that
+    others say too."""
 
     source: str
     id: str
@@ -219,9 +219,9 @@ def _best_first(
             else:
                 sizes = {"longest": -len(text), "shortest": len(text)}
                 ranks.append({"source_priority": sources.index(document.source), **sizes}[key])
-        return [*ranks, document.raw_hash]
+        return [*ranks, document.raw_hash, sources.index(document.source), murmur(document.id.encode())[0]]
 
-    return sorted(documents, key=rank)  # of equal ones the first
+    return sorted(documents, key=rank)
 
 
 def _among(document: Document, options: Mapping[str, Any]) -> str:

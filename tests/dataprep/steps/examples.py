@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,8 @@ def some_cuts(units: Units | None, batch: Batch) -> tuple[Int64s, Int64s, Int64s
         return units.rows[places], units.starts[places], units.ends[places]
     texts = batch.texts
     rows = np.array(
-        [row for row in np.flatnonzero(texts.lengths) if texts.data[texts.offsets[row]] < 0x80], dtype=np.int64
+        [row for row in np.flatnonzero(texts.lengths) if texts.data[texts.offsets[row]] < 0x80],
+        dtype=np.int64,
     )
     return rows, np.zeros_like(rows), np.ones_like(rows)
 
@@ -104,6 +106,6 @@ def result_of(name: str, batch: Batch, params: Any) -> dict[str, list[Any]]:
     columns |= signals
     if (units := units_of(step, batch, params)) is not None:
         together = zip(*(each.tolist() for each in (units.hashes, units.starts, units.ends)), strict=True)
-        listed, bounds = list(together), units.unit_offsets.tolist()
-        columns["units"] = [listed[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        listed = list(together)
+        columns["units"] = [listed[first:last] for first, last in pairwise(units.unit_offsets.tolist())]
     return {key: column if isinstance(column, list) else column.tolist() for key, column in columns.items()}

@@ -51,7 +51,9 @@ def digest(name: str) -> str:
         columns = {"data": texts.compact().data, "offsets": texts.compact().offsets}
     columns |= signals
     if (units := units_of(step, batch, params)) is not None:
-        columns |= {f"unit_{key}": getattr(units, key) for key in ("hashes", "starts", "ends", "unit_offsets")}
+        columns |= {
+            f"unit_{key}": getattr(units, key) for key in ("hashes", "starts", "ends", "unit_offsets")
+        }
     if not isinstance(step, Transform | Decision):
         columns |= {check.reason: check.dropped for check in step.checks(dict(signals), params)}
     hasher = hashlib.sha256()
