@@ -28,7 +28,7 @@ STEPS: list[dict[str, Any]] = [
     {"normalize": {}},
     {"where": {"fields": {"kind": {"not_in": ["bad"]}}, "missing": "keep"}},
     {"substring_dedup": {"length": 80, "only": ["more"]}},
-    {"minhash_dedup": {"threshold": 0.6}},
+    {"minhash_dedup": {"threshold": 0.85}},
     {"exact_dedup": {"by": "url", "keep": [{"last": "date"}]}},
     {"exact_dedup": {}},
 ]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import resource
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import permutations
 from pathlib import Path
@@ -249,76 +248,3 @@ def test_a_disk_that_is_full_in_the_middle_of_signatures(
     before = digests(tmp_path / "out")
     remake(tmp_path, steps=steps)
     assert digests(tmp_path / "out") == before
-
-
-def again(folder: Path, change: Callable[[list[dict[str, Any]]], object], **changes: Any) -> dict[str, int]:
-    """Run with changed steps; return the tasks that ran."""
-    steps: list[dict[str, Any]] = json.loads(json.dumps(STEPS))
-    change(steps)
-    return dedup(folder, steps=steps, **changes).tasks_run
-
-
-@pytest.fixture
-def again_plain(plain: Path, tmp_path: Path) -> Path:
-    """The finished run, to be changed: at the path that it was made at, since recipes name it."""
-    saved = plain.parent / "saved"
-    if not saved.exists():
-        remake(plain)
-        shutil.copytree(plain, saved, copy_function=shutil.copy2)
-    shutil.rmtree(plain)
-    shutil.copytree(saved, plain, copy_function=shutil.copy2)
-    return plain
-
-
-def test_nothing_changed_runs_nothing(again_plain: Path) -> None:
-    assert again(again_plain, lambda steps: None) == {}
-
-
-def test_a_threshold_measures_nothing(again_plain: Path) -> None:
-    ran = again(again_plain, lambda steps: steps[4]["minhash_dedup"].update(threshold=0.8))
-    assert not [stage for stage in ran if "measure" in stage or "rank" in stage or "exact" in stage]
-    assert "minhash_dedup keep" in ran
-
-
-def test_another_verification_takes_candidates_as_they_are(again_plain: Path) -> None:
-    """Bands depend on the threshold; with bands of one's own, a threshold compares again, and no more."""
-    bands = {"bands": 14, "rows": 8}
-    again(again_plain, lambda steps: steps[4]["minhash_dedup"].update(bands))
-    ran = again(again_plain, lambda steps: steps[4]["minhash_dedup"].update(bands, threshold=0.8))
-    assert "minhash_dedup bands" not in ran
-    assert next(iter(ran)) == "minhash_dedup pairs"
-
-
-def test_another_choice_ranks_and_what_follows(again_plain: Path) -> None:
-    ran = again(again_plain, lambda steps: steps[6]["exact_dedup"].update(keep=["shortest"]))
-    assert not [stage for stage in ran if "measure" in stage or "judge" in stage or "line" in stage]
-    assert next(iter(ran)) == "shortest rank"
-
-
-def test_another_order_of_dates_ranks_again(again_plain: Path) -> None:
-    ran = again(again_plain, lambda steps: steps[5]["exact_dedup"].update(keep=[{"first": "date"}]))
-    assert next(iter(ran)) == "exact_dedup rank"
-    assert not [stage for stage in ran if "measure" in stage or stage.startswith(("line", "substring"))]
-
-
-def test_a_source_above_another_measures_itself_alone(again_plain: Path) -> None:
-    """Nor does what it has of the others' lines and passages, if theirs are better."""
-    records = [{"id": "new", "text": "Nobody else says so.", "url": "", "kind": "", "date": ""}]
-    (again_plain / "in" / "first-0.jsonl").write_text(json.dumps(records[0]) + "\n")
-    carried = {"id": "id", "carry": ["url", "kind", "date"]}
-    names = ("first", "web", "more")
-    sources = {name: {"path": str(again_plain / "in" / f"{name}-*.jsonl"), **carried} for name in names}
-    ran = again(again_plain, lambda steps: None, sources=sources)
-    assert ran["measure"] == ran["line_dedup measure"] == 1
-    assert "substring_dedup passages" in ran  # of the population, by rank
-    assert "substring_dedup measure" not in ran
-
-
-def test_cuts_that_do_not_change_measure_nothing(again_plain: Path) -> None:
-    """All lines that several documents have are in all of them but a few."""
-    ran = again(again_plain, lambda steps: steps[0]["line_dedup"].update(min_documents=6))
-    assert ran["line_dedup cuts"] == 2
-    assert "line_dedup measure" not in ran
-    ran = again(again_plain, lambda steps: steps[0]["line_dedup"].update(min_words_left=3))
-    assert next(iter(ran)) == "substring_dedup judge"
-    assert not [stage for stage in ran if "measure" in stage]
