@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped
 from dataprep.chain import Link
 from dataprep.contamination import SHOWN_BYTES, Contamination, Found, marks_of
 from dataprep.decide.contamination import SetTally
@@ -24,7 +25,6 @@ from dataprep.last_run import plans_of_last_run
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
 from dataprep.stages import contaminated, measure, reread
-from dataprep.stages.arrays import mapped
 from dataprep.stages.base import Stage
 from dataprep.stages.decisions import edits_of
 from dataprep.stages.repeats import places_of

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dataprep.arrayfile import save_array
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import Link
 from dataprep.decide.pairs import pairs_of_partition
@@ -112,7 +113,7 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
             records = band_records(signatures, mine, apart, bands, payload["rows"], sole)
             keys.append(records.keys)
             found.append(records.ranks)
-    np.save(folder / LOW_BYTES, low, allow_pickle=False)
+    save_array(folder / LOW_BYTES, low)
     together = Records(np.concatenate(keys), np.concatenate(found), payload["rows"])
     write_partitions(together, payload["partitions"], folder)
     return {
@@ -130,7 +131,7 @@ def _write_older(payload: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     signatures = columns["signature"]
     low = np.zeros((payload["count"], payload["permutations"]), dtype=np.uint8)
     low[columns["document"]] = low_bytes(signatures)
-    np.save(folder / LOW_BYTES, low, allow_pickle=False)
+    save_array(folder / LOW_BYTES, low)
     ranks = payload["first"] + columns["document"]
     records = band_records(signatures, ranks, apart, payload["bands"], payload["rows"], columns["sole"])
     write_partitions(records, payload["partitions"], folder)
@@ -180,8 +181,8 @@ def find_pairs(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[s
     edges, borderline = believed(
         compared.edges, compared.borderline, ranks.num_older, least_estimate(payload["threshold"])
     )
-    np.save(folder / EDGES, edges, allow_pickle=False)
-    np.save(folder / BORDERLINE, borderline, allow_pickle=False)
+    save_array(folder / EDGES, edges)
+    save_array(folder / BORDERLINE, borderline)
     return {
         "edges": len(edges),
         "borderline": len(borderline),

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import HEADER_BYTES
 from dataprep.cache import Entry
-from dataprep.stages.arrays import HEADER_BYTES
 from dataprep.stages.rank import Ranks
 
 LOW_BYTES = "low.npy"
