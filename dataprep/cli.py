@@ -100,7 +100,7 @@ def run(
                 "is_new": published.is_new,
                 "tasks_run": result.tasks_run,
                 "seconds": round(result.seconds, 3),
-                **{name: result.report[name] for name in ("funnel", "shards", "quarantine", "tokenizer")},
+                **{name: part for name, part in result.report.items() if name != "corpus"},
             }
         )
         return
@@ -216,11 +216,17 @@ def verify(
 
 @app.command()
 def contamination(
-    corpus: Annotated[Path, typer.Argument(help="The manifest, or the folder that holds it.")],
+    corpus: Annotated[
+        Path, typer.Argument(help="The manifest, or the folder that holds it; or the recipe of a run.")
+    ],
     evals: Annotated[
         list[str],
-        typer.Option(metavar="PATTERN", help="Files of evaluation sets (repeatable).", show_default=False),
-    ],
+        typer.Option(
+            metavar="PATTERN",
+            help="Files of evaluation sets to check a corpus against (repeatable).",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
     field: Annotated[
         list[str],
         typer.Option(
@@ -253,10 +259,14 @@ def contamination(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Look for examples of evaluation sets in a corpus that is built, also of sets that came later.
+    """Say which examples of evaluation sets a corpus holds, also of sets that came later; or, of a recipe,
+    what its steps `decontaminate` found.
 
     Prints of each set how many examples are contaminated, and by how many documents. Removes nothing.
     """
+    if not evals:
+        _contamination_of_run(corpus, output, as_json)
+        return
     from dataprep.contamination import check_corpus, print_contamination, summary, write_contamination
     from dataprep.decide.contamination import FREQUENT, Rule
     from dataprep.evals.options import definition_named, files_named
@@ -272,6 +282,24 @@ def contamination(
         _print_json(summary(report))
     else:
         print_contamination(report, Console())
+
+
+def _contamination_of_run(path: Path, output: Path | None, as_json: bool) -> None:
+    from dataprep.contamination import print_contamination, summary, write_contamination
+    from dataprep.contamination_run import contamination_of_run
+
+    if path.suffix not in (".yaml", ".yml"):
+        raise UserError(
+            "say which evaluation sets to look for", where=str(path), hint="--evals PATTERN, or name a recipe"
+        )
+    found = contamination_of_run(_load(path, [], None))
+    for label, report in found.items():
+        if output is not None:
+            write_contamination(report, output / label if len(found) > 1 else output)
+        if not as_json:
+            print_contamination(report, Console())
+    if as_json:
+        _print_json({label: summary(report) for label, report in found.items()})
 
 
 @app.command("train-classifier")
@@ -375,3 +403,56 @@ add_verbs(app)
 
 def main() -> None:
     sys.exit(call_and_explain(app))
+
+
+@app.command()
+def duplicates(
+    recipe: RecipeFile,
+    sets: Sets = [],  # noqa: B006
+    step: Annotated[str | None, typer.Option(help="Count only what this step removed.")] = None,
+    source: Annotated[str | None, typer.Option(help="Count only copies in this source.")] = None,
+    top: Annotated[int, typer.Option(help="Clusters to show, the largest first.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show the largest clusters of duplicates: what stays, what went, and where their texts differ.
+
+    Reads what the last run of this recipe decided, and the texts that it shows.
+    """
+    from dataprep.duplicates import find_duplicates, print_duplicates
+    from dataprep.recipe import load_recipe
+
+    found = find_duplicates(load_recipe(recipe, sets), step, source, top)
+    if as_json:
+        _print_json(found)
+    else:
+        print_duplicates(found, Console(highlight=False))
+
+
+@app.command()
+def similar(
+    recipe: RecipeFile,
+    text: Annotated[str, typer.Option(metavar="FILE", help="The text, in UTF-8; - reads it from stdin.")],
+    sets: Sets = [],  # noqa: B006
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Least Jaccard similarity.", show_default="that of minhash_dedup"),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Documents to show, the most similar first.")] = 10,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Believe the signatures and read no document again.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Find near-duplicates of a text among all documents that were read, kept or dropped.
+
+    By the signatures that the minhash_dedup of this recipe measured in its last run.
+    """
+    from dataprep.recipe import load_recipe
+    from dataprep.similar import find_similar, print_similar
+
+    content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
+    found = find_similar(load_recipe(recipe, sets), content, threshold, top, estimate)
+    if as_json:
+        _print_json(found)
+    else:
+        print_similar(found, Console(highlight=False, soft_wrap=True))

@@ -66,7 +66,8 @@ def import_tokens(
 
     FILES is a file, a folder or a quoted pattern. The files are read, counted, hashed and linked.
     """
-    from dataprep.corpora.importing import ImportSpec, import_corpus
+    from dataprep.corpora.importing import import_corpus
+    from dataprep.corpora.spec import ImportSpec
 
     made = import_corpus(
         ImportSpec(

@@ -109,12 +109,13 @@ def check_corpus(
         sum(each.documents for each in hits),
         size_bytes,
         tally(parts_found, texts_found, index),
-        _marks(texts_found, index),
+        marks_of(texts_found, index),
         _found(corpus, decoder, index, parts_found, texts_found),
     )
 
 
-def _marks(texts: npt.NDArray[np.bool_], index: EvalIndex) -> dict[str, list[tuple[str, int]]]:
+def marks_of(texts: npt.NDArray[np.bool_], index: EvalIndex) -> dict[str, list[tuple[str, int]]]:
+    """Of each set, in order, of each example: its id and mark; see `Contamination`."""
     marks, ids = example_marks(texts, index).tolist(), index.ids.to_strings()
     return {
         each.name: [(ids[row], marks[row]) for row in range(each.first, each.first + each.examples)]

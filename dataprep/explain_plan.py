@@ -10,6 +10,7 @@ from rich.console import Console
 from dataprep.cache import Cache
 from dataprep.chain import labels
 from dataprep.fingerprints import Fingerprints
+from dataprep.guards import band_warnings
 from dataprep.narrate import STAGE_WIDTH, printable
 from dataprep.plan import Plans, list_splits, read_record, stages_of
 from dataprep.preflight import preflight
@@ -60,7 +61,7 @@ def plan_recipe(recipe: Recipe) -> dict[str, Any]:
     return {
         "inputs": _inputs(splits),
         "notes": _notes(recipe),
-        "warnings": _warnings(splits),
+        "warnings": [*_warnings(splits), *band_warnings(recipe)],
         "stages": stages,
         "first": first,
     }

@@ -21,6 +21,7 @@ from dataprep.cache import Cache, Entry, work_lock
 from dataprep.chain import BASE
 from dataprep.engines import ENGINES, Engine
 from dataprep.fingerprints import Fingerprints
+from dataprep.guards import dedup_warnings
 from dataprep.narrate import STAGE_WIDTH, Narrator
 from dataprep.place import Results, place
 from dataprep.plan import Plans, StagePlan, list_splits, read_record, record_of, stages_of
@@ -42,6 +43,9 @@ WHAT_STAGES_DO = {
     "units": "by partition",
     "repeats": "in several documents",
     "cuts": "what goes",
+    "grams": "how many documents have what",
+    "evidence": "documents with examples",
+    "examples": "which are contaminated",
     "passages": "read again, as tokens",
     "layout": "where documents are",
     "windows": "by part",
@@ -60,6 +64,7 @@ WHAT_STAGES_DO = {
     "tokenizer": "train or load, choose engine",
     "write": "tokenize, sort",
     "pack": "merge into shards",
+    "index": "for later corpora",
 }
 
 
@@ -147,6 +152,8 @@ def _run_stages(
             judge_failures(plans.recipe, plans.splits, entries)
         if stage_plan.stage == decide.STAGE:
             judge_removals(plans.recipe, plans.splits, entries[0])
+            for warning in dedup_warnings(plans):
+                narrator.line(f"warning: {warning}")
     return finished
 
 

@@ -79,11 +79,12 @@ def _to_version_2(data: Json) -> Json:
 
 
 def _to_version_3(data: Json) -> Json:
-    """Version 2 did not say which evaluation sets a corpus was checked against."""
+    """Version 2 did not say which evaluation sets a corpus was checked against, nor what later corpora may be
+    held against."""
     lineage = data.get("lineage")
     if isinstance(lineage, dict):
         lineage = {**lineage, "evals": []}
-    return {**data, "format_version": 3, "lineage": lineage}
+    return {"dedup": None, **data, "format_version": 3, "lineage": lineage}
 
 
 UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2, 2: _to_version_3}
@@ -209,6 +210,24 @@ class Lineage(Record):
     """Evaluation sets that it was checked against."""
 
 
+class DedupColumns(Record):
+    """What one deduplication compared, of the documents that are in the corpus."""
+
+    file: RelativePath
+    digest: Digest
+    measured: dict[str, JsonValue]
+    """Step, version, parameters, and versions of what it depends on: a later corpus must have the same."""
+
+
+class DedupPart(Record):
+    """What a later corpus needs in order to leave out what this one has; no part of the tokens."""
+
+    documents_file: RelativePath
+    documents_digest: Digest
+    documents: Count
+    steps: dict[str, DedupColumns]
+
+
 class Manifest(Record):
     """One version of a corpus."""
 
@@ -229,9 +248,24 @@ class Manifest(Record):
     shards_file: RelativePath = "shards.parquet"
     shards_digest: Digest | Literal[""] = ""
     """Of the bytes of that file, a list of Shard; empty only until it is sealed."""
+    dedup: DedupPart | None = None
+    """Only where the recipe asks for it."""
     created_by: str
     """Program and version."""
     lineage: Lineage
+
+    @property
+    def side_files(self) -> dict[str, str]:
+        """Every file beside the shards, and the digest of its bytes."""
+        found: dict[str, str] = {
+            self.tokenizer.file: self.tokenizer.digest,
+            self.lineage.inputs_file: self.lineage.inputs_digest,
+            self.shards_file: self.shards_digest,
+        }
+        if self.dedup is not None:
+            found[self.dedup.documents_file] = self.dedup.documents_digest
+            found |= {each.file: each.digest for each in self.dedup.steps.values()}
+        return found
 
     @model_validator(mode="after")
     def _check_dtype(self) -> Self:

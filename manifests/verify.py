@@ -154,8 +154,7 @@ def _checked_manifest(file: Path, problems: list[Problem]) -> Manifest | None:
 
 
 def _side_files(folder: Path, manifest: Manifest) -> list[Path]:
-    names = (manifest.tokenizer.file, manifest.lineage.inputs_file, manifest.shards_file)
-    return [folder / name for name in names]
+    return [folder / name for name in manifest.side_files]
 
 
 def _checked_lists(folder: Path, manifest: Manifest, problems: list[Problem]) -> list[Shard]:
@@ -164,11 +163,7 @@ def _checked_lists(folder: Path, manifest: Manifest, problems: list[Problem]) ->
     def add(name: str, what: str) -> None:
         problems.append(Problem(name, None, None, what))
 
-    for name, wanted in (
-        (manifest.tokenizer.file, manifest.tokenizer.digest),
-        (manifest.lineage.inputs_file, manifest.lineage.inputs_digest),
-        (manifest.shards_file, manifest.shards_digest),
-    ):
+    for name, wanted in manifest.side_files.items():
         try:
             if digest_file(folder / name).digest != wanted:
                 add(name, "the content is not what the manifest says")

@@ -1,6 +1,7 @@
 """What can be done with corpora and token files that are there already.
 
-    importing.py, measure.py   a manifest around token files of other tools, without copying them
+    importing.py, spec.py, measure.py
+                               a manifest around token files of other tools, without copying them
     layouts.py, megatron.py, mds.py, tokenfile.py
                                where in such files the tokens are, and where documents end
     combining.py               one manifest over the shards of several

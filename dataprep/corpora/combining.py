@@ -19,13 +19,12 @@ import pyarrow as pa
 
 from dataprep.corpora.links import link_file
 from dataprep.corpora.tables import content_hashes, hashes_of, is_among, sorted_hashes, table_of
-from manifests.checked import common_sets
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
 from manifests.files import atomic_directory
 from manifests.fingerprint import digest_file, digest_value
 from manifests.lists import InputFile, Shard, read_input_list, write_input_list
-from manifests.manifest import Lineage, Manifest, StepRecord
+from manifests.manifest import CheckedSet, Lineage, Manifest, StepRecord
 from manifests.seal import seal_corpus
 from manifests.shard import bin_path, blocks_path, idx_path, table_path
 from manifests.tables import write_document_table
@@ -130,37 +129,38 @@ def check_disjoint(opened: Sequence[Corpus], names: Names) -> list[str]:
 
     Hashes of texts and hashes of tokens say nothing about each other.
     """
-    kinds = {
-        (number, source): each.manifest.sources[source].content_hash
-        for number, each in enumerate(opened)
-        for source in each.manifest.sources
-    }
+    problems = overlaps(opened, names)
+    if problems:
+        raise UserError(
+            "documents that one corpus holds out are trained on by another (or the same):\n"
+            + "\n".join(problems),
+            hint="combine what does not overlap, or drop them from the training side with the step exclude",
+        )
+    tokens = [name for place, name in names.items() if _kind(opened, place) == "tokens"]
+    if not tokens or len(tokens) == len(names):
+        return []
+    why = "hashed by tokens, so held-out documents were not compared with those of the rest"
+    return [f"{', '.join(tokens)}: {why}"]
+
+
+def overlaps(opened: Sequence[Corpus], names: Names) -> list[str]:
+    """One line for each shard with training documents that are held out somewhere."""
     problems = []
     for kind in ("text", "tokens"):
-        mine = [place for place in kinds if kinds[place] == kind]
-        held = [(place, hashes_of(opened[place[0]], place[1], "holdout")) for place in mine]
-        among = sorted_hashes(np.concatenate([np.zeros((0, 2), np.uint64), *(each for _, each in held)]))
+        mine = [place for place in names if _kind(opened, place) == kind]
+        held = [hashes_of(opened[number], source, "holdout") for number, source in mine]
+        among = sorted_hashes(np.concatenate([np.zeros((0, 2), np.uint64), *held]))
         for number, source in mine if len(among) else ():
             for shard in opened[number].shards_of(source, "train"):
                 found = np.flatnonzero(is_among(content_hashes(opened[number], shard), among))
                 if found.size:
                     problems.append(_overlap(opened[number], shard, names[number, source], found))
-    if problems:
-        raise UserError(
-            "documents that one corpus holds out are trained on by another (or the same):\n"
-            + "\n".join(problems),
-            hint=(
-                "combine what does not overlap, or drop them from the training side with the step "
-                "exclude: {hashes}"
-            ),
-        )
-    if len(set(kinds.values())) > 1:
-        tokens = [names[place] for place, kind in kinds.items() if kind == "tokens"]
-        return [
-            f"{', '.join(tokens)}: hashed by tokens, so held-out documents were not compared with "
-            "those of the rest"
-        ]
-    return []
+    return problems
+
+
+def _kind(opened: Sequence[Corpus], place: tuple[int, str]) -> str:
+    number, source = place
+    return opened[number].manifest.sources[source].content_hash
 
 
 def _overlap(corpus: Corpus, shard: Shard, name: str, rows: Any) -> str:
@@ -237,7 +237,11 @@ def _manifest(opened: Sequence[Corpus], names: Names, corpus: str, version_of: s
             ],
             tools={"python": sys.version.split()[0], "pyarrow": version("pyarrow")},
             parents=[f"{_title(each.manifest)} {each.manifest.content_digest}" for each in opened],
-            evals=common_sets([each.manifest for each in opened]),
+            evals=[
+                _checked(found, each, {source: names[number, source] for source in each.manifest.sources})
+                for number, each in enumerate(opened)
+                for found in each.manifest.lineage.evals
+            ],
         ),
     )
 
@@ -254,6 +258,12 @@ def _step(step: StepRecord, corpus: Corpus, names: Mapping[str, str]) -> StepRec
             },
         }
     )
+
+
+def _checked(found: CheckedSet, corpus: Corpus, names: Mapping[str, str]) -> CheckedSet:
+    """An evaluation set that a parent was checked against: still so, for the sources of that parent."""
+    sources = list(corpus.manifest.sources) if found.sources is None else found.sources
+    return found.model_copy(update={"sources": [names.get(source, source) for source in sources]})
 
 
 def _title(manifest: Manifest) -> str:

@@ -31,6 +31,9 @@ from manifests.files import atomic_directory, write_atomic
 from manifests.lists import Shard
 from manifests.shard import bin_path, encode_index, idx_path
 
+FIELDS = pa.list_(pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())]))
+"""A map in a form that every reader knows; the library `datasets` has no maps."""
+
 TEXT_SCHEMA = pa.schema(
     [
         pa.field("text", pa.large_string(), nullable=False),
@@ -42,7 +45,7 @@ TEXT_SCHEMA = pa.schema(
         pa.field("text_bytes", pa.int64(), nullable=False),
         pa.field("content_hash", pa.string(), nullable=False),
         pa.field("is_exact", pa.bool_(), nullable=False),
-        pa.field("fields", pa.map_(pa.string(), pa.string())),
+        pa.field("fields", FIELDS),
     ]
 )
 """Columns of exported texts. is_exact: whether the text has the hash of the text that was tokenized."""
@@ -144,6 +147,7 @@ def _text_table(group: Restored) -> pa.Table:
     columns = {name: rows.column(name) for name in TEXT_SCHEMA.names if name in rows.schema.names}
     hashes = [value.hex() for value in rows.column("content_hash").to_pylist()]
     columns |= {
+        "fields": rows.column("fields").cast(FIELDS),
         "text": strings,
         "content_hash": pa.array(hashes, pa.string()),
         "is_exact": pa.array(is_exact),

@@ -10,63 +10,34 @@ written anew.
 from __future__ import annotations
 
 import os
-import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from dataprep.corpora.combining import overlaps
 from dataprep.corpora.layouts import read_token_file, token_files
 from dataprep.corpora.links import link_file
 from dataprep.corpora.measure import Facts, Job, add, measure_shard, reproduced
+from dataprep.corpora.spec import ImportSpec, imported_manifest
 from dataprep.corpora.tokenfile import TokenFile
 from dataprep.tokenizers import TokenizerFacts, describe
 from dataprep.tokenizers.decode import Decoder
+from manifests.corpus import Corpus
 from manifests.errors import UserError
 from manifests.fields import SUBSETS
 from manifests.files import atomic_directory, check_free_space, write_atomic
-from manifests.fingerprint import digest_file, digest_value
+from manifests.fingerprint import digest_file
 from manifests.lists import InputFile, Shard, write_input_list
-from manifests.manifest import MAX_ID, Lineage, Manifest, Source, Subset, TokenizerInfo
+from manifests.manifest import MAX_ID, Manifest
 from manifests.seal import seal_corpus, seal_shard
 from manifests.shard import bin_path, dtype_for_vocab, encode_index, idx_path, write_shard
 
 LINKED = {"uint16": "uint16", "int32": "int32", "uint32": "int32"}
 """Dtypes that are linked, and the name that a manifest has for them: ids are below 2^31."""
-
-PROBED_DOCUMENTS = 16
-"""Documents of each source that are decoded and encoded again, to see whether it is the right tokenizer."""
-
-MAX_NOTES = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ImportSpec:
-    """What to import, and what the files do not say.
-
-    train, holdout  source -> paths, folders or patterns of its token files
-    licenses        source -> licence
-    layout          "auto", "megatron", "datatrove", "raw" or "mds"
-    dtype           of tokens in files that do not say it
-    eos             the end-of-text token by name; None looks for the usual names
-    link            how files get their second name, see links.py
-    """
-
-    corpus: str
-    version: str
-    tokenizer: Path
-    train: Mapping[str, Sequence[str]]
-    holdout: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    licenses: Mapping[str, str] = field(default_factory=dict)
-    layout: str = "auto"
-    dtype: str | None = None
-    eos: str | None = None
-    link: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +86,20 @@ def import_corpus(spec: ImportSpec, out: Path, workers: int = 1) -> Imported:
         probe = {source: reproduced(tokenizer_json, decoder, found) for source, found in by_source.items()}
         _check_probe(probe, spec)
         notes = [f"{job.name}: {note}" for job, _, _ in made for note in job.file.notes]
-        manifest = _manifest(spec, facts, decoder, jobs.dtype, made, by_source, probe, notes)
+        shards = [(job, shard) for job, shard, _ in made]
+        manifest = imported_manifest(spec, facts, decoder, jobs.dtype, shards, by_source, probe, notes)
+        shared = overlaps(
+            [Corpus(manifest, [shard for _, shard in shards], folder)],
+            {(0, source): source for source in manifest.sources},
+        )
+        if shared:  # in what others made it is said and not refused: it may be how that set was published
+            notes += [f"held-out documents are trained on: {line}" for line in shared]
+            manifest = imported_manifest(spec, facts, decoder, jobs.dtype, shards, by_source, probe, notes)
         lineage = manifest.lineage.model_copy(
             update={"inputs_digest": digest_file(folder / "inputs.parquet").digest}
         )
         sealed = seal_corpus(
-            folder, manifest.model_copy(update={"lineage": lineage}), [shard for _, shard, _ in made]
+            folder, manifest.model_copy(update={"lineage": lineage}), [shard for _, shard in shards]
         )
     return Imported(out, sealed, by_source, probe, notes)
 
@@ -247,86 +226,3 @@ def _check_probe(probe: Mapping[str, tuple[int, int]], spec: ImportSpec) -> None
                 where=str(spec.tokenizer),
                 hint="give the tokenizer.json that made them; is the dtype right (--dtype)?",
             )
-
-
-def _manifest(
-    spec: ImportSpec,
-    facts: TokenizerFacts,
-    decoder: Decoder,
-    dtype: str,
-    made: Sequence[tuple[Job, Shard, Facts]],
-    by_source: Mapping[str, Facts],
-    probe: Mapping[str, tuple[int, int]],
-    notes: Sequence[str],
-) -> Manifest:
-    if not made:
-        raise UserError("there is not one document in these files")
-    total: Facts | None = None
-    for found in by_source.values():
-        total = add(total, found)
-    assert total is not None
-    shown = [
-        *notes[:MAX_NOTES],
-        *([f"and {len(notes) - MAX_NOTES:,} more"] if len(notes) > MAX_NOTES else []),
-    ]
-    recipe: dict[str, Any] = {
-        "import": {
-            "corpus": spec.corpus,
-            "version": spec.version,
-            "layout": spec.layout,
-            "files": {source: sum(job.source == source for job, _, _ in made) for source in by_source},
-            "found": {source: found.to_json() for source, found in by_source.items()},
-            "reproduced": {source: list(counts) for source, counts in probe.items()},
-            "notes": shown,
-        }
-    }
-    return Manifest(
-        corpus=spec.corpus,
-        version=spec.version,
-        dtype=dtype,  # type: ignore[arg-type]
-        tokenizer=TokenizerInfo(
-            digest=facts.digest,
-            vocab_size=facts.vocab_size,
-            eos_id=facts.eos_id,
-            bos_id=facts.bos_id,
-            append_eos=facts.eos_id is not None and total.end_with_eos == total.documents,
-            special_tokens="parse" if total.special_inside else "text",
-            engine="imported",
-            engine_reason="the tokens were made elsewhere",
-        ),
-        sources={
-            source: Source(
-                license=spec.licenses.get(source),
-                subsets=_subsets(source, [shard for _, shard, _ in made]),
-                order="stored",
-                content_hash="text" if decoder.is_byte_level else "tokens",
-            )
-            for source in by_source
-        },
-        created_by=f"headrace {version('headrace')}",
-        lineage=Lineage(
-            recipe=recipe,
-            recipe_digest=digest_value(recipe),
-            inputs_digest="sha256:" + "0" * 64,  # filled in when the list is written
-            steps=[],
-            funnel=[],
-            tools={
-                "python": sys.version.split()[0],
-                **{name: version(name) for name in ("numpy", "pyarrow", "tokenizers")},
-            },
-            parents=[],
-        ),
-    )
-
-
-def _subsets(source: str, shards: Sequence[Shard]) -> dict[str, Subset]:
-    found = {}
-    for subset in SUBSETS:
-        mine = [shard for shard in shards if (shard.source, shard.subset) == (source, subset)]
-        found[subset] = Subset(
-            documents=sum(shard.documents for shard in mine),
-            tokens=sum(shard.tokens for shard in mine),
-            text_bytes=sum(shard.text_bytes for shard in mine),
-            shards=len(mine),
-        )
-    return found

@@ -34,6 +34,12 @@ class Hits:
     grams: Int64s
     runs: Int64s
 
+    @staticmethod
+    def join(parts: Sequence[Hits]) -> dict[str, Int64s]:
+        """Those of batches that follow one another, by name: `grams` and `runs`."""
+        together = joined_hits(parts)
+        return {"grams": together.grams, "runs": together.runs}
+
 
 def hits_in(texts: Texts, index: EvalIndex) -> Hits:
     """The hits of a batch, as numbered in it."""

@@ -26,6 +26,8 @@ from dataprep.stages.groups import Columns, Group
 
 REMOVED, KEEPERS = "removed.npy", "keepers.npy"
 EQUAL_PPM = 1_000_000
+LARGEST = 5
+"""Sizes of clusters that a receipt holds."""
 
 Int64s = npt.NDArray[np.int64]
 Removals = Sequence[Sequence[str]]
@@ -74,11 +76,17 @@ def write_removed(folder: Path, removed: Int64s) -> None:
     np.save(folder / REMOVED, removed[np.argsort(removed[:, 0])], allow_pickle=False)
 
 
-def write_keepers(folder: Path, removed: Int64s, weights: Int64s) -> None:
-    """Write `keepers.npy`; `weights`: how many documents each of the removed ones stood for."""
+def write_keepers(folder: Path, removed: Int64s, weights: Int64s) -> dict[str, Any]:
+    """Write `keepers.npy`; `weights`: how many documents each of the removed ones stood for.
+
+    Returns the facts `clusters`, how many documents stay in the stead of others, and `largest`, the sizes of
+    the largest clusters: each with the one that stays, of the documents that this decision looked at.
+    """
     keepers, places = np.unique(removed[:, 1], return_inverse=True)
     counts = np.bincount(places, weights, minlength=len(keepers)).astype(np.int64)
     np.save(folder / KEEPERS, np.column_stack([keepers, counts]), allow_pickle=False)
+    sizes = np.sort(1 + np.bincount(places, minlength=len(keepers)))[::-1]
+    return {"clusters": len(keepers), "largest": sizes[:LARGEST].tolist()}
 
 
 def population(

@@ -4,10 +4,9 @@ out of them.
     - decontaminate: {evals: ["evals/*.jsonl"], definition: longest, action: drop}
     - decontaminate: {evals: [{path: mine.csv, fields: {question: q, answer: a}, action: cut}, "evals/*.gz"]}
 
-Each document is judged by itself here: what a definition asks of all documents together (`palm`, `llama3`: an
-example found in parts; n-grams that are frequent in the corpus) is the business of
-`dataprep/decide/contamination.py`, of which this uses what holds for one document. Definitions are in
-`dataprep/evals/definitions.py`, what exactly they mean in docs/concepts/contamination.md.
+Which documents hold which examples is judged over all documents (`dataprep/decide/contamination.py`, in the
+stages of `dataprep/stages/contaminated.py`). Definitions are in `dataprep/evals/definitions.py`, what exactly
+they mean in docs/concepts/contamination.md.
 
 `cut` takes out what matched and `margin` characters around it; of `gpt3`, Janitor's windows of 200. A
 document of which nothing is left has an empty text, and one with more than 10 hits of `gpt3` too; both are
@@ -26,25 +25,26 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
-from dataprep.decide.contamination import Rule, evidence, hits_of_pairs, text_sets
+from dataprep.decide.contamination import FREQUENT, Evidence, Rule, hits_of_pairs, text_sets
 from dataprep.evals.cuts import without, without_windows
 from dataprep.evals.definitions import DEFINITIONS, Definition, Name
 from dataprep.evals.index import EvalIndex
 from dataprep.evals.measure import Hits, hits_in
 from dataprep.evals.sets import Action, EvalFile, EvalSpec, eval_files
 from dataprep.evals.shared import index_key, ppm_of, shared_index
+from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import Texts
-from dataprep.steps.base import Check, Edit, Params, Signals, above, unicode_version
-from manifests.manifest import CheckedSet
+from dataprep.steps.base import Check, CorpusEdit, Int64s, Params, Signals, above, unicode_version
 
-Int64s = npt.NDArray[np.int64]
 NONE = -1
 REPORT, CUT, DROP = 0, 1, 2
 STRENGTH: dict[Action, int] = {"report": REPORT, "cut": CUT, "drop": DROP}
 
 
 class DecontaminateParams(Params):
-    """See the module's docstring. `share` and `min_words` are the definition's where they are null."""
+    """See the module's docstring. `share` and `min_words` are the definition's where they are null. An n-gram
+    in more than `frequent` documents is no evidence while it is isolated; null is 10 for `longest`, and 0 for
+    the others: all are."""
 
     evals: Annotated[
         tuple[EvalSpec | Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)
@@ -55,6 +55,7 @@ class DecontaminateParams(Params):
     min_words: Annotated[int, Field(ge=1)] | None = None
     margin: Annotated[int, Field(ge=0)] = 200
     answer_near: bool = False
+    frequent: Annotated[int, Field(ge=0)] | None = None
 
     @model_validator(mode="after")
     def _asks_what_the_definition_knows(self) -> DecontaminateParams:
@@ -66,6 +67,13 @@ class DecontaminateParams(Params):
         if kind != "run" and self.answer_near:
             raise ValueError(f"{self.definition} knows no answer_near; that is for `longest`")
         return self
+
+    @property
+    def rule(self) -> Rule:
+        frequent = (
+            (FREQUENT if self.definition == "longest" else 0) if self.frequent is None else self.frequent
+        )
+        return Rule(frequent or None, self.answer_near)
 
     @property
     def specs(self) -> tuple[EvalSpec, ...]:
@@ -96,26 +104,45 @@ def strengths(index: EvalIndex, files: tuple[EvalFile, ...], action: Action) -> 
     return out
 
 
-def edit(batch: Batch, params: DecontaminateParams) -> tuple[Texts, Signals]:
-    """The texts without what was cut; int64[n]:
+def measure(batch: Batch, params: DecontaminateParams) -> tuple[Hits, Signals]:
+    """What the texts have in common with the sets, and `content_hash` uint64[n, 2], by which copies count
+    once."""
+    index = shared_index(files_of(params), definition_of(params))
+    texts = batch.texts
+    return hits_in(texts, index), {"content_hash": hash128(texts.data, texts.offsets)}
+
+
+def judged(
+    hits: Hits, index: EvalIndex, found: Evidence, params: DecontaminateParams
+) -> tuple[Signals, Int64s]:
+    """Of the documents of a split, int64[n]:
 
     contaminated   texts of evaluation sets that the document holds
     to_drop        those among them whose sets say `drop`
     eval_example   the first example of that which it matches in most words, counted over all sets; NONE
     matched_words  of that
-    cut_bytes      taken out
+
+    and what is to be cut: int64[k, 3] (document, first byte, end), margins not counted.
     """
-    files = files_of(params)
-    index = shared_index(files, definition_of(params))
-    texts = batch.texts
-    hits = hits_in(texts, index)
-    pairs = evidence(hits, index, None, Rule(answer=params.answer_near)).pairs
-    strong = strengths(index, tuple(files), params.action)
-    left, taken = _cut(texts, hits, pairs[strong[pairs[:, 1]] == CUT], index, params.margin)
-    signals = _signals(pairs, strong, index, len(texts))
-    signals["cut_bytes"] = taken
-    signals["emptied"] = ((taken > 0) & (left.lengths == 0)).astype(np.int64)
-    return left, signals
+    pairs = found.pairs
+    strong = strengths(index, tuple(files_of(params)), params.action)
+    to_cut = pairs[strong[pairs[:, 1]] == CUT]
+    is_run = index.definition.kind == "run"
+    cuts = to_cut[:, [0, 5, 6]] if is_run else hits_of_pairs(to_cut, hits, index)
+    return _signals(pairs, strong, index, hits.documents), cuts
+
+
+def cut(
+    batch: Batch, params: DecontaminateParams, rows: Int64s, starts: Int64s, ends: Int64s
+) -> tuple[Texts, Signals]:
+    """The texts without what was found and its margins; int64[n] `cut_bytes`, and `emptied`: 1 where nothing
+    is left."""
+    spans = np.column_stack([rows, starts, ends])
+    if params.definition == "gpt3":
+        left, taken = without_windows(batch.texts, spans)
+    else:
+        left, taken = without(batch.texts, spans, params.margin)
+    return left, {"cut_bytes": taken, "emptied": ((taken > 0) & (left.lengths == 0)).astype(np.int64)}
 
 
 def _signals(pairs: Int64s, strong: npt.NDArray[np.int8], index: EvalIndex, count: int) -> Signals:
@@ -142,57 +169,30 @@ def _first_examples(index: EvalIndex) -> Int64s:
     return first
 
 
-def _cut(texts: Texts, hits: Hits, pairs: Int64s, index: EvalIndex, margin: int) -> tuple[Texts, Int64s]:
-    if index.definition.kind == "run":
-        return without(texts, pairs[:, [0, 5, 6]], margin)
-    found = hits_of_pairs(pairs, hits, index)
-    return without_windows(texts, found) if index.definition.name == "gpt3" else without(texts, found, margin)
-
-
 def checks(signals: Signals, params: DecontaminateParams) -> Sequence[Check]:
-    return (
-        above("contaminated", signals["to_drop"], 0),
-        above("contaminated_throughout", signals["emptied"], 0),
-    )
+    found = [above("contaminated", signals["to_drop"], 0)]
+    if rewrites(params):
+        found.append(above("contaminated_throughout", signals["emptied"], 0))
+    return found
 
 
 def depends(params: DecontaminateParams) -> Mapping[str, str]:
-    """A digest of the sets, by name and content, and of the definition; and what each set says to do."""
-    files = files_of(params)
-    actions = ",".join(f"{file.name}={file.action or params.action}" for file in files)
-    return {"evals": index_key(files, definition_of(params)), "actions": actions, **unicode_version(params)}
+    """A digest of the sets, by name and content, and of the definition."""
+    return {"evals": index_key(files_of(params), definition_of(params)), **unicode_version(params)}
 
 
 def rewrites(params: DecontaminateParams) -> bool:
     return any((spec.action or params.action) == "cut" for spec in params.specs)
 
 
-def checked_sets(params: DecontaminateParams, sources: list[str] | None) -> list[CheckedSet]:
-    """What a manifest says of the sets. Examples are not counted over all documents yet."""
-    files = files_of(params)
-    index = shared_index(files, definition_of(params))
-    return [
-        CheckedSet(
-            name=each.name,
-            digest=each.digest,
-            definition=params.definition,
-            action=file.action or params.action,
-            sources=sources,
-            examples=each.examples,
-            contaminated=None,
-            documents=None,
-        )
-        for file, each in zip(files, index.sets, strict=True)
-    ]
-
-
-DECONTAMINATE = Edit(
+DECONTAMINATE = CorpusEdit(
     name="decontaminate",
     version=1,
     params=DecontaminateParams,
-    edit=edit,
+    measure=measure,
+    cut=cut,
     checks=checks,
-    measuring=frozenset(DecontaminateParams.model_fields) - {"evals"},
+    measuring=frozenset({"definition", "share", "min_words", "margin"}),
     depends=depends,
     rewrites=rewrites,
 )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from dataprep import cli
-from manifests.verify import verify
+from manifests.corpus import open_corpus
+from manifests.journal import Journal, stat_of
+from manifests.manifest import load_manifest
+from manifests.verify import JOURNAL_NAME, shard_files, verify
 from tests.dataprep.corpora import tokenfiles as files
 from tests.dataprep.corpora.runs import TEXTS, make_run
 
@@ -81,6 +85,20 @@ def test_export_and_schema(made: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert code == 2 and "hint: there are parquet, huggingface, olmo, datatrove, megatron" in err
     code, out, _ = call(["schema", "recipe"], capsys)
     assert code == 0 and json.loads(out)["title"] == "Headrace recipe"
+
+
+def test_verify_goes_on(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(made, folder)
+    journal = Journal(folder / JOURNAL_NAME, load_manifest(folder).manifest_digest)
+    shard = open_corpus(folder).shards[0]
+    paths = shard_files(folder, shard)
+    journal.add(shard.name, stat_of(paths), paths, "f" * 32)  # so the next shard seems to begin too early
+    journal.close()
+    code, out, _ = call(["verify", folder, "--resume", "--workers", 1], capsys)
+    assert code == 1 and "its first key is below the last key of the shard before" in out
+    code, out, _ = call(["verify", folder, "--resume"], capsys)
+    assert code == 0 and "0 problems" in out and not (folder / JOURNAL_NAME).exists()
 
 
 @pytest.mark.parametrize("pair", ["web", "=x", "web="])

@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from dataprep.corpora.importing import Imported, ImportSpec, import_corpus
+from dataprep.corpora.exporting import export
+from dataprep.corpora.importing import Imported, import_corpus
+from dataprep.corpora.spec import ImportSpec
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import Texts
 from manifests.corpus import open_corpus
@@ -330,6 +335,25 @@ def test_special_tokens_and_ends_inside_documents_are_counted(tmp_path: Path) ->
     assert made.manifest.tokenizer.special_tokens == "parse" and not made.manifest.tokenizer.append_eos
 
 
+def test_held_out_documents_that_are_trained_on_are_named(tmp_path: Path) -> None:
+    documents = files.encoded()
+    files.write_megatron(tmp_path / "a", documents)
+    files.write_megatron(tmp_path / "valid", documents[3:5])
+    made = bring_in(tmp_path, tmp_path / "a.bin", holdout={"web": [str(tmp_path / "valid.bin")]})
+    (note,) = made.notes
+    assert "held-out documents are trained on" in note and "a.bin:3, a.bin:4" in note
+    recipe: Any = made.manifest.lineage.recipe["import"]
+    assert recipe["notes"] == made.notes
+
+
+def test_a_multimodal_index_is_refused(tmp_path: Path) -> None:
+    path = files.write_megatron(tmp_path / "a", files.encoded())
+    with open(path.with_suffix(".idx"), "ab") as stream:
+        stream.write(bytes(len(files.TEXTS)))
+    with pytest.raises(UserError, match="a multimodal index is not read"):
+        bring_in(tmp_path, path)
+
+
 def test_dtypes_are_not_mixed(tmp_path: Path) -> None:
     files.write_megatron(tmp_path / "a", files.encoded())
     files.write_megatron(tmp_path / "b", files.encoded(), "int32")
@@ -399,3 +423,30 @@ def test_the_index_is_the_same_as_that_of_megatron(tmp_path: Path) -> None:
     made = tmp_path / "out" / "web-train-00000"
     assert idx_path(made).read_bytes() == path.with_suffix(".idx").read_bytes()
     assert bin_path(made).read_bytes() == path.read_bytes()
+
+
+@settings(max_examples=25)
+@given(
+    texts=st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=30), min_size=1, max_size=8),
+    layout=st.sampled_from(["megatron", "datatrove", "dolma", "mds"]),
+    dtype=st.sampled_from(["uint16", "int32"]),
+)
+def test_any_texts_by_any_layout(
+    texts: list[str], layout: str, dtype: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Import and export undo tokenization: the texts come back, whatever the layout."""
+    folder = tmp_path_factory.mktemp("any")
+    documents = files.encoded(texts)
+    if layout == "megatron":
+        path = files.write_megatron(folder / "a", documents, dtype)
+    elif layout == "datatrove":
+        path = files.write_datatrove(folder / "a.ds", documents, dtype.replace("int32", "uint32"))
+    elif layout == "dolma":
+        path = files.write_olmo(folder / "a.npy", documents, dtype, side=True)
+    else:
+        path = files.write_mds(folder / "a.mds", cut(files.flat(documents), 5), f"ndarray:{dtype}")
+    bring_in(folder, path, dtype=dtype if layout == "dolma" else None)
+    assert documents_in(folder / "out") == documents and verify(folder / "out").ok
+    export(folder / "out", folder / "texts", "parquet")
+    rows = pq.read_table(folder / "texts" / "web-train-00000.parquet").column("text").to_pylist()
+    assert rows == texts

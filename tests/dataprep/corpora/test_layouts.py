@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dataprep.corpora import tokenfile as module
 from dataprep.corpora.layouts import layout_of, read_datatrove, token_files
+from dataprep.corpora.mds import read_mds
 from dataprep.corpora.megatron import read_megatron
 from dataprep.corpora.tokenfile import scan_documents
 from manifests.errors import UserError
@@ -18,6 +19,7 @@ from manifests.shard import encode_index
 
 LARGE = st.lists(st.integers(2**29, 2**31 - 1) | st.integers(1, 1000), min_size=2, max_size=12)
 EOS = 3
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "mds"
 
 
 def documents_slowly(tokens: list[int]) -> list[int]:
@@ -91,3 +93,17 @@ def test_layouts_by_name(tmp_path: Path) -> None:
     assert [path.name for path in found] == ["a.bin", "b.bin", "c.ds", "d.npy", "e.mds"]
     assert [layout_of(path) for path in found] == ["megatron", "raw", "datatrove", "raw", "mds"]
     assert token_files(str(tmp_path / "*.npy")) == [tmp_path / "d.npy"]
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("dynamic", None), ("fixed", None), ("bytes", "int64")])
+def test_what_streaming_wrote(name: str, dtype: str | None) -> None:
+    """The golden files were written by MDSWriter of mosaicml-streaming 0.13.0, with a column before the
+    tokens and one after them."""
+    rows = [[(7 * row + place * place) % 500 for place in range(16)] for row in range(12)]
+    wanted = [token for row in rows for token in row]
+    eos_id = wanted[40]
+    given = None if dtype is None else np.dtype(dtype)
+    found = read_mds(GOLDEN / f"{name}.mds", given, eos_id)
+    assert found.read().tolist() == wanted
+    ends = [place + 1 for place, token in enumerate(wanted) if token == eos_id]
+    assert np.cumsum(found.lengths).tolist() == [*ends, len(wanted)] and len(ends) > 1

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from dataprep.corpora.exporting import export
-from dataprep.corpora.importing import ImportSpec, import_corpus
+from dataprep.corpora.importing import import_corpus
+from dataprep.corpora.spec import ImportSpec
 from manifests.corpus import open_corpus
 from manifests.shard import bin_path, dtype_for_vocab, idx_path, write_shard
 from manifests.verify import verify
