@@ -86,8 +86,8 @@ def check_corpus(
 ) -> Contamination:
     """Look for the examples of `files` in every document of a corpus. `progress` is called with tokens.
     Raises UserError where either cannot be read."""
-    corpus = open_corpus(path)
     index = shared_index(files, definition)
+    corpus = open_corpus(path)
     decoder = Decoder((corpus.folder / corpus.manifest.tokenizer.file).read_text(encoding="utf-8"))
     total, done, size_bytes, hits = sum(shard.tokens for shard in corpus.shards), 0, 0, []
     for shard in corpus.shards:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import numpy as np
@@ -93,7 +94,8 @@ def files_of(params: DecontaminateParams) -> list[EvalFile]:
     return eval_files(params.evals, where="step decontaminate")
 
 
-def strengths(index: EvalIndex, files: Sequence[EvalFile], action: Action) -> npt.NDArray[np.int8]:
+@lru_cache(maxsize=4)  # every batch asks for it
+def strengths(index: EvalIndex, files: tuple[EvalFile, ...], action: Action) -> npt.NDArray[np.int8]:
     """int8[t]: what becomes of documents that hold each text: REPORT, CUT or DROP, the strongest of what the
     sets with that text say."""
     out = np.full(index.num_texts, REPORT, dtype=np.int8)
@@ -123,7 +125,7 @@ def judged(
     and what is to be cut: int64[k, 3] (document, first byte, end), margins not counted.
     """
     pairs = found.pairs
-    strong = strengths(index, files_of(params), params.action)
+    strong = strengths(index, tuple(files_of(params)), params.action)
     to_cut = pairs[strong[pairs[:, 1]] == CUT]
     is_run = index.definition.kind == "run"
     cuts = to_cut[:, [0, 5, 6]] if is_run else hits_of_pairs(to_cut, hits, index)
@@ -147,9 +149,7 @@ def _signals(pairs: Int64s, strong: npt.NDArray[np.int8], index: EvalIndex, coun
     distinct = np.unique(pairs[:, :2], axis=0)
     to_drop = distinct[strong[distinct[:, 1]] == DROP]
     example, matched = np.full(count, NONE, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    first_example = np.full(index.num_texts, NONE, dtype=np.int64)
-    tested = np.flatnonzero(index.example_texts >= 0)[::-1]
-    first_example[index.example_texts[tested]] = tested
+    first_example = _first_examples(index)
     best = pairs[np.lexsort((-pairs[:, 1], pairs[:, 2], pairs[:, 0]))]  # the last of each document
     example[best[:, 0]], matched[best[:, 0]] = first_example[best[:, 1]], best[:, 2]
     return {
@@ -158,6 +158,15 @@ def _signals(pairs: Int64s, strong: npt.NDArray[np.int8], index: EvalIndex, coun
         "eval_example": example,
         "matched_words": matched,
     }
+
+
+@lru_cache(maxsize=4)
+def _first_examples(index: EvalIndex) -> Int64s:
+    """int64[t]: the first example of each text."""
+    first = np.full(index.num_texts, NONE, dtype=np.int64)
+    tested = np.flatnonzero(index.example_texts >= 0)[::-1]
+    first[index.example_texts[tested]] = tested
+    return first
 
 
 def checks(signals: Signals, params: DecontaminateParams) -> Sequence[Check]:
