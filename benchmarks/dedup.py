@@ -5,7 +5,8 @@ Signatures are all made from the same texts: the n-grams of 5 words, 112 permuta
 get the n-grams from two lines of Python, as their users write them (`vs_*`), and once more ready-made, so
 that only their own work counts (`vs_*_shingled`: ours still starts from the text). datasketch hashes by the
 function that makes its signatures equal to ours, which is faster than its own; rensa makes a matrix of all
-texts at once.
+texts at once. Figures of repeated passages come from
+`substrings.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks import substrings
 from benchmarks.measure import MEGABYTE, ROUNDS, alternate
 from benchmarks.near_quality import quality
 from benchmarks.steps import seconds_of, strings_of
@@ -53,6 +55,7 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
     works = {name: partial(way, texts) for name, way in ways.items()}
     for name, seconds in alternate(works, rounds).items():
         figures[f"{name}_mb_s"] = round(texts.num_bytes / MEGABYTE / seconds, 1)
+    figures |= substrings.figures(data_pack, rounds, quick)
     figures |= _beside_peers(strings, rounds) | quality(data_pack, quick)
     figures["decide"] = {f"{count // 10**6}m": _decided(count) for count in COUNTS[: 1 if quick else None]}
     for scale, part in figures["decide"].items():

@@ -16,6 +16,7 @@ from dataprep.chain import labels
 from dataprep.columnfile import read_columns
 from dataprep.recipe import Recipe
 from dataprep.stages import decide, measure
+from dataprep.stages.decisions import edits_of
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.reading import read_chunks
 from manifests.errors import UserError
@@ -74,6 +75,9 @@ def judge_removals(
         label: DEFAULT_MAX_REMOVED if entry.max_removed is None else entry.max_removed
         for label, entry in zip(labels(recipe.steps), recipe.steps, strict=True)
     }
+    cutting = [link.label for link in edits_of(recipe)]
+    if cutting:  # what they empty is dropped after all steps
+        limits[decide.EMPTY] = max(limits[label] for label in cutting)
     rows: list[dict[str, Any]] = decided.facts["funnel"]
     for before, after in pairwise(rows):
         label = after["stage"]
@@ -86,10 +90,13 @@ def judge_removals(
         if read >= MIN_DOCUMENTS_FOR_REMOVAL and removed > limits[label] * before["documents"]:
             samples = _dropped_samples(label, after["source"], splits, decided)
             reasons = ", ".join(f"{name} {count:,}" for name, count in after["dropped"].items())
+            is_empty = label == decide.EMPTY
+            step = cutting[-1] if is_empty else label
+            what = f"{', '.join(cutting)} would empty" if is_empty else f"step {label} would remove"
             raise UserError(
-                f"step {label} would remove {removed:,} of {before['documents']:,} documents of source "
+                f"{what} {removed:,} of {before['documents']:,} documents of source "
                 f"{after['source']} ({reasons})\n" + "\n".join(samples),
-                hint=f"if that is what you want, say so in the recipe: `- {label.split('#')[0]}: "
+                hint=f"if that is what you want, say so in the recipe: `- {step.split('#')[0]}: "
                 f"{{max_removed: 1.0}}`, or keep the step off this source with `except: [{after['source']}]`",
             )
 

@@ -5,6 +5,10 @@ the steps below them; rules, edits and decisions measure columns. Every set of c
 that changes its bytes. With the split's own digest they make its key (promise 3, "pay once"), so an
 unchanged column is never computed again.
 
+A step that takes parts out of texts by what all documents say (a CorpusEdit) divides the chain: its units are
+measured, all documents are looked at, and then its link has a `cut`, the result for one split. Only then can
+what stands below it be measured. One that only drops documents divides nothing.
+
 An expensive step sees only the documents that its gates, the rules and edits above it, did not drop. So their
 verdicts, and with them their thresholds, are part of its components.
 """
@@ -13,14 +17,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dataprep.readers import READERS, ReadOptions
 from dataprep.recipe import Recipe, StepEntry
 from dataprep.steps import step_of
 from dataprep.steps.base import (
-    Decision,
+    CorpusEdit,
     Edit,
     Params,
     Rule,
@@ -41,13 +45,23 @@ stages/measure.py."""
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """What a CorpusEdit takes out of one split: an entry of the cache, and a digest of what it says."""
+
+    digest: str
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Link:
-    """One step of a chain. `label` is unique in the recipe: the name, with `#2` when it stands there
-    twice."""
+    """One step of a chain. `label` is unique in the recipe: the name, with `#2` when it stands there twice.
+    `cut` is None for all but a CorpusEdit that has looked at all documents."""
 
     label: str
     step: StepType
     params: Params
+    cut: Cut | None = None
 
     @property
     def rewrites(self) -> bool:
@@ -56,11 +70,22 @@ class Link:
     @property
     def drops(self) -> bool:
         """Whether it drops documents one by one, so that expensive steps below need not see them."""
-        return isinstance(self.step, Rule | Edit)
+        return isinstance(self.step, Rule | Edit | CorpusEdit)
 
     @property
     def is_expensive(self) -> bool:
-        return not isinstance(self.step, Decision) and self.step.expensive
+        return isinstance(self.step, Transform | Rule | Edit) and self.step.expensive
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether what it drops is known while the chain is walked: of a CorpusEdit that changes no text it
+        is not."""
+        return self.drops and (self.rewrites or not isinstance(self.step, CorpusEdit))
+
+    @property
+    def units(self) -> str:
+        """The name of the columns that a CorpusEdit measures before it cuts."""
+        return f"{self.label} units"
 
     @property
     def has_columns(self) -> bool:
@@ -84,8 +109,14 @@ class Link:
             "parameters": parameters,
             "depends": dict(self.step.depends(self.params)),
         }
+        if self.cut is not None:
+            described["cut"] = self.cut.digest
         fields = needed_fields(self.step, self.params, carry)
         return {**described, "fields": list(fields)} if fields else described
+
+    @property
+    def before_cut(self) -> Link:
+        return replace(self, cut=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +154,8 @@ def chain_of(recipe: Recipe, source: str) -> tuple[Link, ...]:
 
 
 def rewriting(chain: Sequence[Link], options: ReadOptions) -> list[tuple[Link, dict[str, Any]]]:
-    """The links that change the text, each with what of it, and of its gates, changes the bytes."""
+    """The links that change the text, each with what of it, and of its gates, changes the bytes. Every
+    CorpusEdit among them has its cut."""
     return [(link, described) for link, described in _described(chain, options) if link.rewrites]
 
 
@@ -140,7 +172,7 @@ def _described(chain: Sequence[Link], options: ReadOptions) -> Iterator[tuple[Li
         if link.is_expensive:
             described["gates"] = list(gates)
         yield link, described
-        if link.drops:
+        if link.is_gate:
             gates.append({**link.verdict(options.carry), "rewrites_above": rewrites_above})
         rewrites_above += link.rewrites
 
@@ -161,11 +193,20 @@ def reader_components(format: str, options: ReadOptions) -> dict[str, Any]:
 
 
 def column_sets(chain: Sequence[Link], format: str, options: ReadOptions) -> list[ColumnSet]:
-    """All column sets of a chain: `base`, one for each step that has columns, `final`."""
+    """The column sets of a chain: `base`, one for each step that has columns, `final`; those below a
+    CorpusEdit only if it has its cut."""
     reader = reader_components(format, options)
     sets = [ColumnSet(BASE, 0, {"reader": reader, "base": BASE_VERSION})]
     above: list[dict[str, Any]] = []
     for position, (link, described) in enumerate(_described(chain, options)):
+        if isinstance(link.step, CorpusEdit):
+            units = link.before_cut.describe(options.carry)
+            components = {"reader": reader, "above": list(above), "columns": units}
+            sets.append(ColumnSet(link.units, position, components))
+            if not link.rewrites:
+                continue
+            if link.cut is None:
+                return sets
         if link.has_columns:
             components = {"reader": reader, "above": list(above), "columns": described}
             sets.append(ColumnSet(link.label, position, components))
@@ -178,7 +219,12 @@ def column_sets(chain: Sequence[Link], format: str, options: ReadOptions) -> lis
 def chain_to_json(chain: Sequence[Link]) -> list[dict[str, Any]]:
     """A chain as a task carries it."""
     return [
-        {"label": link.label, "step": link.step.name, "parameters": link.params.model_dump(mode="json")}
+        {
+            "label": link.label,
+            "step": link.step.name,
+            "parameters": link.params.model_dump(mode="json"),
+            "cut": None if link.cut is None else asdict(link.cut),
+        }
         for link in chain
     ]
 
@@ -189,7 +235,7 @@ def chain_from_json(values: Sequence[Mapping[str, Any]]) -> tuple[Link, ...]:
     for value in values:
         step = step_of(value["step"])
         # From JSON text, since strict models take a list for a tuple only there.
-        links.append(
-            Link(value["label"], step, step.params.model_validate_json(json.dumps(value["parameters"])))
-        )
+        params = step.params.model_validate_json(json.dumps(value["parameters"]))
+        cut = None if value["cut"] is None else Cut(**value["cut"])
+        links.append(Link(value["label"], step, params, cut))
     return tuple(links)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from dataprep.cli_corpora import add_verbs
 from dataprep.narrate import Narrator, printable
 from manifests.errors import UserError
 
@@ -99,7 +100,7 @@ def run(
                 "is_new": published.is_new,
                 "tasks_run": result.tasks_run,
                 "seconds": round(result.seconds, 3),
-                **{name: result.report[name] for name in ("funnel", "shards", "quarantine", "tokenizer")},
+                **{name: part for name, part in result.report.items() if name != "corpus"},
             }
         )
         return
@@ -182,15 +183,20 @@ def report(
 def verify(
     corpus: Annotated[Path, typer.Argument(help="The manifest, or the folder that holds it.")],
     quick: Annotated[bool, typer.Option("--quick", help="Sizes and digests of small files only.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a verification with --resume was stopped.")
+    ] = False,
     workers: Workers = CORES,
     as_json: Json = False,
 ) -> None:
     """Hash everything a manifest names and compare. Exit code 1 names each bad file and block."""
+    from manifests.verify import JOURNAL_NAME
     from manifests.verify import verify as verify_corpus
 
     narrator = Narrator()
+    journal = (corpus if corpus.is_dir() else corpus.parent) / JOURNAL_NAME if resume else None
     with narrator.stage("verify", 100):
-        found = verify_corpus(corpus, quick=quick, workers=max(1, workers), progress=_percent(narrator))
+        found = verify_corpus(corpus, quick, max(1, workers), _percent(narrator), journal)
     if as_json:
         _print_json({**asdict(found), "folder": str(found.folder), "ok": found.ok})
     else:
@@ -206,6 +212,94 @@ def verify(
         )
     if not found.ok:
         raise typer.Exit(1)
+
+
+@app.command()
+def contamination(
+    corpus: Annotated[
+        Path, typer.Argument(help="The manifest, or the folder that holds it; or the recipe of a run.")
+    ],
+    evals: Annotated[
+        list[str],
+        typer.Option(
+            metavar="PATTERN",
+            help="Files of evaluation sets to check a corpus against (repeatable).",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    field: Annotated[
+        list[str],
+        typer.Option(
+            metavar="ROLE=NAME",
+            help="Where a set that is not well known has its question, choices, answer, answer_index, "
+            "context or id (repeatable).",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    definition: Annotated[
+        str, typer.Option(help="longest, gpt3, palm, llama3, tulu3 or datatrove.")
+    ] = "longest",
+    share: Annotated[
+        float | None, typer.Option(help="Instead of the definition's.", min=0.000001, max=1)
+    ] = None,
+    frequent: Annotated[
+        int | None,
+        typer.Option(
+            help="An n-gram in more documents is no evidence while isolated; 0: all are.",
+            min=0,
+            show_default="10 for longest, else 0",
+        ),
+    ] = None,
+    answer_near: Annotated[
+        bool, typer.Option("--answer-near", help="The answer must stand near the question.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="A folder for the evidence and the ids of clean and dirty examples."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say which examples of evaluation sets a corpus holds, also of sets that came later; or, of a recipe,
+    what its steps `decontaminate` found.
+
+    Prints of each set how many examples are contaminated, and by how many documents. Removes nothing.
+    """
+    if not evals:
+        _contamination_of_run(corpus, output, as_json)
+        return
+    from dataprep.contamination import check_corpus, print_contamination, summary, write_contamination
+    from dataprep.decide.contamination import FREQUENT, Rule
+    from dataprep.evals.options import definition_named, files_named
+
+    narrator = Narrator()
+    files, chosen = files_named(evals, field), definition_named(definition, share, answer_near)
+    with narrator.stage("contamination", 100):
+        often = (FREQUENT if definition == "longest" else 0) if frequent is None else frequent
+        report = check_corpus(corpus, files, chosen, Rule(often or None, answer_near), _percent(narrator))
+    if output is not None:
+        write_contamination(report, output)
+    if as_json:
+        _print_json(summary(report))
+    else:
+        print_contamination(report, Console())
+
+
+def _contamination_of_run(path: Path, output: Path | None, as_json: bool) -> None:
+    from dataprep.contamination import print_contamination, summary, write_contamination
+    from dataprep.contamination_run import contamination_of_run
+
+    if path.suffix not in (".yaml", ".yml"):
+        raise UserError(
+            "say which evaluation sets to look for", where=str(path), hint="--evals PATTERN, or name a recipe"
+        )
+    found = contamination_of_run(_load(path, [], None))
+    for label, report in found.items():
+        if output is not None:
+            write_contamination(report, output / label if len(found) > 1 else output)
+        if not as_json:
+            print_contamination(report, Console())
+    if as_json:
+        _print_json({label: summary(report) for label, report in found.items()})
 
 
 @app.command("train-classifier")
@@ -304,5 +398,61 @@ def call_and_explain(command: Callable[[], Any]) -> int:
     return 0
 
 
+add_verbs(app)
+
+
 def main() -> None:
     sys.exit(call_and_explain(app))
+
+
+@app.command()
+def duplicates(
+    recipe: RecipeFile,
+    sets: Sets = [],  # noqa: B006
+    step: Annotated[str | None, typer.Option(help="Count only what this step removed.")] = None,
+    source: Annotated[str | None, typer.Option(help="Count only copies in this source.")] = None,
+    top: Annotated[int, typer.Option(help="Clusters to show, the largest first.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show the largest clusters of duplicates: what stays, what went, and where their texts differ.
+
+    Reads what the last run of this recipe decided, and the texts that it shows.
+    """
+    from dataprep.duplicates import find_duplicates, print_duplicates
+    from dataprep.recipe import load_recipe
+
+    found = find_duplicates(load_recipe(recipe, sets), step, source, top)
+    if as_json:
+        _print_json(found)
+    else:
+        print_duplicates(found, Console(highlight=False))
+
+
+@app.command()
+def similar(
+    recipe: RecipeFile,
+    text: Annotated[str, typer.Option(metavar="FILE", help="The text, in UTF-8; - reads it from stdin.")],
+    sets: Sets = [],  # noqa: B006
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Least Jaccard similarity.", show_default="that of minhash_dedup"),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Documents to show, the most similar first.")] = 10,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Believe the signatures and read no document again.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Find near-duplicates of a text among all documents that were read, kept or dropped.
+
+    By the signatures that the minhash_dedup of this recipe measured in its last run.
+    """
+    from dataprep.recipe import load_recipe
+    from dataprep.similar import find_similar, print_similar
+
+    content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
+    found = find_similar(load_recipe(recipe, sets), content, threshold, top, estimate)
+    if as_json:
+        _print_json(found)
+    else:
+        print_similar(found, Console(highlight=False, soft_wrap=True))

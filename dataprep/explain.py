@@ -7,7 +7,6 @@ Nothing is measured here: a document of a recipe that has not run is not found.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,24 +15,24 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.text import Text
 
-from dataprep.cache import Cache
 from dataprep.chain import BASE, FINAL, Link
-from dataprep.columnfile import Column, hashes_to_arrow, read_columns
-from dataprep.fingerprints import Fingerprints
+from dataprep.columnfile import Column, hashes_to_arrow
+from dataprep.last_run import plans_of_last_run
 from dataprep.narrate import printable
-from dataprep.plan import Plans, list_splits, read_record
-from dataprep.preflight import preflight
+from dataprep.plan import Plans
 from dataprep.recipe import Recipe
-from dataprep.stages import decide, measure
+from dataprep.stages.groups import columns_of, split_keys
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
-from dataprep.steps.base import Edit, Rule
+from dataprep.steps.base import CorpusEdit, Edit, Rule
 from dataprep.verdict_table import SCHEMA, verdict_row
 from manifests.errors import UserError
 
 MAX_MATCHES = 10
 SHOWN_CHARACTERS = 300
+SHOWN_VALUES = 4
+"""Of a signature."""
 
 
 def explain_document(recipe: Recipe, document: str, source: str | None = None) -> dict[str, Any]:
@@ -47,7 +46,7 @@ def explain_document(recipe: Recipe, document: str, source: str | None = None) -
     value; null for a step that did not see it) and `checks` (step, reason, value, drops, dropped). Raises
     UserError where there is none.
     """
-    plans = _plans(recipe)
+    plans = plans_of_last_run(recipe)
     found: list[dict[str, Any]] = []
     more = 0
     for index, plan in enumerate(plans.splits):
@@ -66,26 +65,6 @@ def explain_document(recipe: Recipe, document: str, source: str | None = None) -
             hint="give its id, its raw hash, or file:position; what is in quarantine is no document",
         )
     return {"documents": found, "more": more}
-
-
-def _plans(recipe: Recipe) -> Plans:
-    """The stages of the last run, up to DECIDE. Raises UserError where they are not done."""
-    files = preflight(recipe, needs_room=False).files
-    work = Path(recipe.work_folder)
-    splits = list_splits(recipe, files, Fingerprints.load(work))
-    plans = Plans(recipe, Cache(work), splits, read_record(work))
-    for stage in (measure.STAGE, decide.STAGE):
-        planned = plans.next()
-        assert planned is not None and planned.stage == stage
-        if planned.to_run:
-            reasons = "; ".join(list(planned.reasons())[:3])
-            raise UserError(
-                f"the stage {stage} of this recipe is not up to date: {reasons}",
-                where=str(work),
-                hint="`dataprep run` it first; explain only reads what a run has measured",
-            )
-        plans.done(stage, [each.entries[0] for each in planned.tasks])
-    return plans
 
 
 def _rows(plans: Plans, index: int, document: str) -> Iterator[int]:
@@ -130,7 +109,7 @@ def _explained(plans: Plans, index: int, row: int) -> dict[str, Any]:
 
 
 def _checks(link: Link, columns: Mapping[str, Column]) -> list[dict[str, Any]]:
-    if not isinstance(link.step, Rule | Edit):
+    if not isinstance(link.step, Rule | Edit | CorpusEdit):
         return []
     return [
         {
@@ -148,8 +127,10 @@ def _value(column: Column) -> Any:
     """The one value of a column, as a JSON value; a hash as hex."""
     if not isinstance(column, np.ndarray):
         return column[0].as_py()
-    if column.ndim == 2:
+    if column.ndim == 2 and column.shape[1] == 2:
         return hashes_to_arrow(column)[0].as_py().hex()
+    if column.ndim == 2:
+        return " ".join(f"{value:x}" for value in column[0, :SHOWN_VALUES].tolist())
     value = column[0].item()
     return None if value != value else value  # NaN: nothing to judge
 
@@ -166,7 +147,7 @@ def _beginning(plan: SplitPlan, row: int) -> str:
 
 
 def _columns(plans: Plans, index: int, name: str) -> Any:
-    return read_columns(plans.cache.get(measure.STAGE, plans.keys[index][name]).file(measure.COLUMNS))
+    return columns_of(split_keys(plans.splits[index], plans.keys[index])[name], plans.cache)
 
 
 def print_explanation(found: Mapping[str, Any], console: Console) -> None:
@@ -176,7 +157,7 @@ def print_explanation(found: Mapping[str, Any], console: Console) -> None:
         place = f"{each['source']}{name} ({each['path']}, position {each['position']:,})"
         console.print(Text(printable(place), style="bold"))
         console.print(Text(printable(f"  {' '.join(each['text'].split())!r}"), style="dim"))
-        console.print(Text(f"  {_outcome(each)}"))
+        console.print(Text(f"  {outcome(each)}"))
         for step in each["signals"]:
             console.print(Text(f"  {step}", style="bold"))
             _print_step(each, step, console)
@@ -184,15 +165,22 @@ def print_explanation(found: Mapping[str, Any], console: Console) -> None:
         console.print(f"and {found['more']:,} more; give the raw hash or file:position of one")
 
 
-def _outcome(each: Mapping[str, Any]) -> str:
+def outcome(each: Mapping[str, Any]) -> str:
+    """What became of a document, from its row of the verdict table."""
     if each["verdict"] != "dropped":
         where = f" of {each['output']}" if each["output"] != each["source"] else ""
-        return f"kept, {each['verdict']}{where}"
+        more = f", stands for {each['cluster_size']:,} documents" if each["cluster_size"] > 1 else ""
+        return f"kept, {each['verdict']}{where}{more}"
     also = f" (also {', '.join(each['reasons'][1:])})" if each["reasons"][1:] else ""
     match = ""
     if each["match_path"] is not None:
-        match = f", a copy of {each['match_id'] or ''} in {each['match_path']}, {each['match_position']:,}"
+        match = f", a copy of {each['match_id'] or ''} in {_where(each)}"
     return f"dropped by {each['reasons'][0]}{also}{match}"
+
+
+def _where(each: Mapping[str, Any]) -> str:
+    older = f" of {each['match_corpus']}" if each["match_corpus"] else ""
+    return f"{each['match_path']}, {each['match_position']:,}{older} (similarity {each['similarity']:.2f})"
 
 
 def _print_step(each: Mapping[str, Any], step: str, console: Console) -> None:

@@ -10,8 +10,9 @@ from rich.console import Console
 from dataprep.cache import Cache
 from dataprep.chain import labels
 from dataprep.fingerprints import Fingerprints
-from dataprep.narrate import printable
-from dataprep.plan import STAGES, Plans, list_splits, read_record
+from dataprep.guards import band_warnings
+from dataprep.narrate import STAGE_WIDTH, printable
+from dataprep.plan import Plans, list_splits, read_record, stages_of
 from dataprep.preflight import preflight
 from dataprep.recipe import Recipe
 from dataprep.stages import measure
@@ -50,17 +51,17 @@ def plan_recipe(recipe: Recipe) -> dict[str, Any]:
         if waiting:
             first = stage_plan.stage
             break
-        plans.done(stage_plan.stage, [each.entries[0] for each in stage_plan.tasks])
+        plans.done(stage_plan.of, [each.entries[0] for each in stage_plan.tasks])
     known = {each["stage"] for each in stages}
     stages += [
-        {"stage": name, "tasks": None, "done": None, "reasons": {}, "labels": []}
-        for name in STAGES
-        if name not in known
+        {"stage": stage.name, "tasks": None, "done": None, "reasons": {}, "labels": []}
+        for stage in stages_of(recipe)
+        if stage.name not in known
     ]
     return {
         "inputs": _inputs(splits),
         "notes": _notes(recipe),
-        "warnings": _warnings(splits),
+        "warnings": [*_warnings(splits), *band_warnings(recipe)],
         "stages": stages,
         "first": first,
     }
@@ -79,14 +80,14 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
         console.print(printable(f"warning: {warning}"), markup=False)
     for each in result["stages"]:
         if each["tasks"] is None:
-            console.print(f"{each['stage']:>10}  depends on what {result['first']} finds")
+            console.print(f"{each['stage']:>{STAGE_WIDTH}}  depends on what {result['first']} finds")
             continue
         to_run = each["tasks"] - each["done"]
-        console.print(f"{each['stage']:>10}  {to_run:,} to run, {each['done']:,} kept")
+        console.print(f"{each['stage']:>{STAGE_WIDTH}}  {to_run:,} to run, {each['done']:,} kept")
         for reason, count in list(each["reasons"].items())[:SHOWN_REASONS]:
-            console.print(printable(f"{'':>12}{count:,} x {reason}"), markup=False)
+            console.print(printable(f"{'':>{STAGE_WIDTH + 2}}{count:,} x {reason}"), markup=False)
         if len(each["reasons"]) > SHOWN_REASONS:
-            console.print(f"{'':>12}and {len(each['reasons']) - SHOWN_REASONS:,} more reasons")
+            console.print(f"{'':>{STAGE_WIDTH + 2}}and {len(each['reasons']) - SHOWN_REASONS:,} more reasons")
     if result["first"] is None:
         console.print("nothing to run: the corpus is up to date")
 

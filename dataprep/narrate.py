@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 SECONDS_BETWEEN_LINES = 5.0
+STAGE_WIDTH = 24
+"""Columns in which the name of a stage is written."""
 
 
 def printable(text: str) -> str:
@@ -42,7 +44,7 @@ class Narrator:
             yield
         elif self.console.is_terminal:
             columns = (
-                TextColumn("{task.description:>10}"),
+                TextColumn(f"{{task.description:>{STAGE_WIDTH}}}"),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
@@ -70,4 +72,4 @@ class _Lines:
         now = time.monotonic()
         if now - self.last >= SECONDS_BETWEEN_LINES and self.count < self.total:
             self.last = now
-            self.narrator.line(f"{self.name:>10}  {self.count:,} of {self.total:,} tasks")
+            self.narrator.line(f"{self.name:>{STAGE_WIDTH}}  {self.count:,} of {self.total:,} tasks")

@@ -39,7 +39,7 @@ def place(
     if not to_run:
         return {}
     plan_file = write_plan(stage_plan, work)
-    references = [TaskReference(plan_file, stage_plan.stage, index) for index in to_run]
+    references = [TaskReference(plan_file, stage_plan.of.kind, index) for index in to_run]
     results: Results = {}
     died: list[Outcome] = []
 
@@ -77,7 +77,7 @@ def write_plan(stage_plan: StagePlan, work: Path) -> Path:
         for each in stage_plan.tasks
     ]
     content = {"work": str(work.absolute()), "stage": stage_plan.stage, "tasks": tasks}
-    path = work / "plans" / f"{stage_plan.stage}-{digest_value(content).split(':')[1][:16]}.json"
+    path = work / "plans" / f"{stage_plan.of.kind}-{digest_value(content).split(':')[1][:16]}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, json.dumps(content).encode())
     return path

@@ -1,7 +1,7 @@
 """From a recipe, a listing and the work folder to the tasks that are to run, and why.
 
 Planning reads receipts and lists files; it reads no text and writes nothing. The stages form a line, and a
-stage can be planned once every stage before it is done: DECIDE needs the keys of all columns, PACK the
+stage can be planned once every stage before it is done: JUDGE needs the keys of all columns, PACK the
 histograms of all run files. `Plans.next` gives the next stage, `Plans.done` takes its entries; `run.py`
 loops over the two, and `dataprep plan` stops at the first stage that has something to do.
 """
@@ -10,23 +10,58 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dataprep.cache import Cache, Entry
-from dataprep.chain import BASE, chain_of
+from dataprep.chain import BASE, Link, chain_of
 from dataprep.fingerprints import Fingerprints
 from dataprep.readers import InputFile
 from dataprep.readers.splits import make_splits
 from dataprep.recipe import Recipe
-from dataprep.stages import decide, measure, pack, sample, tokenizer, write
-from dataprep.stages.base import Task
+from dataprep.stages import (
+    cap,
+    decide,
+    index,
+    judge,
+    measure,
+    pack,
+    sample,
+    tokenizer,
+    write,
+)
+from dataprep.stages.base import Stage, Task
+from dataprep.stages.decisions import (
+    CUTTING,
+    Planned,
+    decision_stages,
+    decision_tasks,
+    decisions_of,
+    edit_stages,
+    edit_tasks,
+    removals_of,
+    with_cuts,
+)
+from dataprep.stages.groups import Group, groups_of
 from dataprep.stages.measure import SplitPlan
 from dataprep.why import explain, explain_extents
 from manifests.shard import dtype_for_vocab
 
-STAGES = (measure.STAGE, decide.STAGE, sample.STAGE, tokenizer.STAGE, write.STAGE, pack.STAGE)
+
+def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
+    """The stages of a run, in order."""
+    first = [measure.STAGE, *([cap.STAGE] if cap.capped_sources(recipe) else [])]
+    last = [decide.STAGE, sample.STAGE, tokenizer.STAGE, write.STAGE, pack.STAGE]
+    if recipe.publish_dedup and decisions_of(recipe):
+        last.append(index.STAGE)
+    return (
+        *map(Stage, first),
+        *edit_stages(recipe),
+        Stage(judge.STAGE),
+        *decision_stages(recipe),
+        *map(Stage, last),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +81,12 @@ class PlannedTask:
 class StagePlan:
     """The tasks of one stage, in an order that depends on the recipe and the listing alone."""
 
-    stage: str
+    of: Stage
     tasks: tuple[PlannedTask, ...]
+
+    @property
+    def stage(self) -> str:
+        return self.of.name
 
     @property
     def to_run(self) -> list[int]:
@@ -94,26 +133,80 @@ class Plans:
 
     def next(self) -> StagePlan | None:
         """The first stage that is not done yet, or None."""
-        for stage in STAGES:
-            if stage not in self.entries:
-                return getattr(self, f"_plan_{stage}")()
+        for stage in stages_of(self.recipe):
+            if stage.name not in self.entries:
+                if stage.kind == measure.STAGE:
+                    return self._plan_measure(stage)
+                return self._plan(stage, self._tasks(stage))
         return None
 
-    def done(self, stage: str, entries: Sequence[Entry]) -> None:
+    def _tasks(self, stage: Stage) -> Sequence[Task]:
+        if stage in edit_stages(self.recipe):
+            return edit_tasks(stage, self.planned)
+        match stage.kind:
+            case cap.STAGE:
+                return cap.tasks_of(self.recipe, self.groups)
+            case judge.STAGE:
+                return judge.tasks_of(self.recipe, self.groups, self.planned.cuts)
+            case decide.STAGE:
+                judged, base = self.entries[judge.STAGE], self.entries[measure.STAGE]
+                return [decide.task_of(self.recipe, self.groups, judged, base, removals_of(self.planned))]
+            case sample.STAGE:
+                return sample.tasks_of(self.splits, self.keys, self.decided)
+            case tokenizer.STAGE:
+                return [tokenizer.task_of(self.recipe, self.entries[sample.STAGE])]
+            case write.STAGE:
+                tokenized = self.entries[tokenizer.STAGE][0]
+                return write.tasks_of(
+                    self.recipe, self.splits, self.keys, self.decided, tokenized, self.dtype
+                )
+            case index.STAGE:
+                links = decisions_of(self.recipe)
+                return index.tasks_of(links, self.groups, self.splits, self.decided)
+            case pack.STAGE:
+                return pack.tasks_of(self.recipe, self.written_by_source(), self.dtype)
+        return decision_tasks(stage, self.planned)
+
+    @property
+    def planned(self) -> Planned:
+        """What the stages of decisions are planned from."""
+        capped = cap.capped_sources(self.recipe) if cap.STAGE in self.entries else ()
+        cuts = dict(zip(capped, self.entries.get(cap.STAGE, ()), strict=True))
+        return Planned(self.recipe, self.groups, self.splits, self.keys, self.entries, cuts)
+
+    @property
+    def groups(self) -> list[Group]:
+        return groups_of(self.splits, self.keys, self.entries[measure.STAGE])
+
+    @property
+    def decided(self) -> Entry:
+        return self.entries[decide.STAGE][0]
+
+    def done(self, stage: Stage, entries: Sequence[Entry]) -> None:
         """Take the finished entries of the stage that `next` gave, in task order (MEASURE: the `base`
         sets)."""
-        if stage == measure.STAGE:
+        if stage.kind == measure.STAGE:
             self.keys = []
             for plan in self.splits:
                 keys = plan.keys()
                 assert keys is not None
                 self.keys.append(keys)
-        self.entries[stage] = list(entries)
+        self.entries[stage.name] = list(entries)
+        if stage.kind in CUTTING:
+            for number, plan in with_cuts(stage.label, self.planned).items():
+                self.splits[number] = plan
 
     def again(self, stage: str) -> None:
         """Plan this stage and those after it once more: some of its entries are gone."""
-        for each in STAGES[STAGES.index(stage) :]:
+        names = [each.name for each in stages_of(self.recipe)]
+        for each in names[names.index(stage) :]:
             self.entries.pop(each, None)
+        for number, plan in enumerate(self.splits):
+            chain = tuple(link if self._is_cut(link) else link.before_cut for link in plan.chain)
+            self.splits[number] = replace(plan, chain=chain)
+
+    def _is_cut(self, link: Link) -> bool:
+        return link.cut is not None and Stage(link.cut.kind, link.label).name in self.entries
 
     @property
     def dtype(self) -> str:
@@ -127,7 +220,7 @@ class Plans:
                 by_source.setdefault(source, []).append(entry)
         return by_source
 
-    def _plan_measure(self) -> StagePlan:
+    def _plan_measure(self, stage: Stage) -> StagePlan:
         planned = []
         before = self.last.get(measure.STAGE, {})
         by_extent = {
@@ -152,35 +245,14 @@ class Plans:
                 None,
             )
             planned.append(PlannedTask(task, entries, _why_measure(plan, keys, missing, old)))
-        return StagePlan(measure.STAGE, tuple(planned))
+        return StagePlan(stage, tuple(planned))
 
-    def _plan_decide(self) -> StagePlan:
-        return self._plan(decide.STAGE, [decide.task_of(self.recipe, self.splits, self.keys)])
-
-    def _plan_sample(self) -> StagePlan:
-        tasks = sample.tasks_of(self.splits, self.keys, self.entries[decide.STAGE][0])
-        return self._plan(sample.STAGE, tasks)
-
-    def _plan_tokenizer(self) -> StagePlan:
-        return self._plan(tokenizer.STAGE, [tokenizer.task_of(self.recipe, self.entries[sample.STAGE])])
-
-    def _plan_write(self) -> StagePlan:
-        return self._plan(write.STAGE, self._write_tasks())
-
-    def _plan_pack(self) -> StagePlan:
-        return self._plan(pack.STAGE, pack.tasks_of(self.recipe, self.written_by_source(), self.dtype))
-
-    def _write_tasks(self) -> list[Task]:
-        decided = self.entries[decide.STAGE][0]
-        tokenized = self.entries[tokenizer.STAGE][0]
-        return write.tasks_of(self.recipe, self.splits, self.keys, decided, tokenized, self.dtype)
-
-    def _plan(self, stage: str, tasks: Sequence[Task]) -> StagePlan:
-        before = self.last.get(stage, {})
+    def _plan(self, stage: Stage, tasks: Sequence[Task]) -> StagePlan:
+        before = self.last.get(stage.name, {})
         planned = []
         for task in tasks:
             assert task.key is not None
-            entry = self.cache.find(stage, task.key)
+            entry = self.cache.find(stage.kind, task.key)
             reason = "" if entry else explain(before.get(task.label), task.components)
             planned.append(PlannedTask(task, (entry,) if entry else (), reason))
         return StagePlan(stage, tuple(planned))
@@ -238,7 +310,7 @@ def record_of(plans: Plans, stages: Sequence[StagePlan]) -> dict[str, Any]:
         }
     }
     for stage in stages:
-        if stage.stage != measure.STAGE:
+        if stage.of.kind != measure.STAGE:
             record[stage.stage] = {each.task.label: each.task.components for each in stage.tasks}
     return record
 

@@ -27,7 +27,7 @@ from manifests.files import check_free_space, write_atomic
 from manifests.fingerprint import digest_bytes
 from manifests.shard import MAX_DOCUMENT_TOKENS
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 DOCUMENTS_FILE = "documents.arrow"
 TOKENS_FILE = "tokens.bin"
 
@@ -43,6 +43,7 @@ INPUT_SCHEMA = pa.schema(
         pa.field("content_hash", pa.binary(16), nullable=False),
         pa.field("text_bytes", pa.int64(), nullable=False),
         pa.field("fields", pa.map_(pa.string(), pa.string())),
+        pa.field("cluster_size", pa.int64(), nullable=False),
     ]
 )
 """What `write_run` is given: one row a document, in any order. key: 16 bytes, big-endian, so that the order

@@ -8,7 +8,6 @@ of it has several keys.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -18,16 +17,56 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dataprep.arrayfile import FULL, NoRoom
 from dataprep.cache import Cache
-from dataprep.stages import decide, measure, pack, sample, tokenizer, write
+from dataprep.stages import (
+    cap,
+    contaminated,
+    copies,
+    decide,
+    index,
+    judge,
+    measure,
+    near,
+    pack,
+    passages,
+    rank,
+    repeats,
+    sample,
+    settle,
+    tokenizer,
+    write,
+)
 from manifests.errors import UserError
 
 EXECUTE: dict[str, Callable[[Mapping[str, Any], Cache, Path], dict[str, Any]]] = {
+    cap.STAGE: cap.execute,
+    judge.STAGE: judge.execute,
+    rank.KIND: rank.execute,
+    repeats.UNITS: repeats.write_unit_records,
+    repeats.REPEATS: repeats.find_repeats,
+    repeats.CUTS: repeats.write_unit_cuts,
+    contaminated.GRAMS: contaminated.count_grams,
+    contaminated.EVIDENCE: contaminated.write_evidence,
+    contaminated.EXAMPLES: contaminated.judge_examples,
+    passages.PASSAGES: passages.write_passages,
+    passages.LAYOUT: passages.write_layout,
+    passages.WINDOWS: passages.write_windows,
+    passages.MATCHES: passages.find_matches,
+    passages.SPANS: passages.write_spans,
+    copies.HASHES: copies.write_hashes,
+    copies.COPIES: copies.find_copies,
+    near.BANDS: near.write_bands,
+    near.PAIRS: near.find_pairs,
+    settle.DOUBTS: settle.collect_doubts,
+    settle.SHINGLES: settle.write_shingles,
+    settle.KEEP: settle.decide_who_stays,
     decide.STAGE: decide.execute,
     sample.STAGE: sample.execute,
     tokenizer.STAGE: tokenizer.execute,
     write.STAGE: write.execute,
     pack.STAGE: pack.execute,
+    index.STAGE: index.execute,
 }
 
 
@@ -44,11 +83,12 @@ def execute(plan: Path, stage: str, index: int) -> dict[str, Any]:
                 where=path,
                 hint="put it back, or leave it out with `exclude:`; what is finished is kept",
             ) from error
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in FULL:
             raise
         free_bytes = shutil.disk_usage(work).free
+        needed = f", a file needs {error.needed_bytes:,}" if isinstance(error, NoRoom) else ""
         raise UserError(
-            f"the disk of the work folder is full ({free_bytes:,} bytes free)",
+            f"the disk of the work folder is full ({free_bytes:,} bytes free{needed})",
             where=str(work),
             hint="free some space and run the same command again: finished tasks are kept",
         ) from error

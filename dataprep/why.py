@@ -81,6 +81,7 @@ _OPAQUE = {
     "split": "the input",
     "columns": "what was measured",
     "kept": "which documents are kept",
+    "clusters": "sizes of clusters",
     "sampled": "which documents are sampled",
     "samples": "the sample of texts",
     "runs": "the run files",

@@ -309,6 +309,8 @@ def _check_table(check: ShardCheck, manifest: Manifest) -> None:
     text_bytes = int(table.column("text_bytes").to_numpy().sum())
     if text_bytes != check.shard.text_bytes:
         check.add(suffix, f"{text_bytes:,} bytes of text; the manifest says {check.shard.text_bytes:,}")
+    if (table.column("cluster_size").to_numpy() < 0).any():
+        check.add(suffix, "a cluster_size below 0")
     sources = set(table.column("source").unique().to_pylist())
     if sources - {check.shard.source}:
         check.add(suffix, f"documents of {', '.join(sorted(sources))} in a shard of {check.shard.source}")

@@ -7,6 +7,7 @@ same bytes under the same pyarrow.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ def document_schema() -> pa.Schema:
     text_bytes    UTF-8 bytes of the text that was tokenized
     fields        what the source carries of its records, by name; null where that is nothing, and in tables
                   that were written before there was this column
+    cluster_size  documents that this one stands for, itself included, after deduplication; 0 where that is
+                  not known, and in tables that were written before there was this column
     """
     import pyarrow as pa
 
@@ -56,6 +59,7 @@ def document_schema() -> pa.Schema:
             pa.field("tokens", pa.int32(), nullable=False),
             pa.field("text_bytes", pa.int64(), nullable=False),
             pa.field("fields", pa.map_(pa.string(), pa.string())),
+            pa.field("cluster_size", pa.int64(), nullable=False),
         ]
     )
 
@@ -67,7 +71,7 @@ def write_document_table(path: StrPath, table: pa.Table) -> None:
 
 def read_document_table(path: StrPath, columns: list[str] | None = None) -> pa.Table:
     """Read a document table, or some of its columns. Raises TableError."""
-    return read_table(path, document_schema(), columns, later=("fields",))
+    return read_table(path, document_schema(), columns, later={"fields": None, "cluster_size": 0})
 
 
 def write_table(path: StrPath, table: pa.Table, schema: pa.Schema) -> None:
@@ -87,21 +91,25 @@ def write_table(path: StrPath, table: pa.Table, schema: pa.Schema) -> None:
 
 
 def read_table(
-    path: StrPath, schema: pa.Schema, columns: list[str] | None = None, later: tuple[str, ...] = ()
+    path: StrPath,
+    schema: pa.Schema,
+    columns: list[str] | None = None,
+    later: Mapping[str, int | None] | None = None,
 ) -> pa.Table:
     """Read a Parquet file, or some of its columns. Raises TableError for anything but a sound file.
 
-    A column of `later` may be missing, since older files have none; then it is null.
+    later  columns that may be missing, since older files have none, and what every row of them then holds
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     names = schema.names if columns is None else columns
+    fill = {} if later is None else later
     try:
         # Opened by hand: pyarrow takes a string for a URL or a folder of files where it can.
         with open(path, "rb") as stream:
             file = pq.ParquetFile(stream)
-            absent = [name for name in later if name not in file.schema_arrow.names]
+            absent = [name for name in fill if name not in file.schema_arrow.names]
             there = [name for name in names if name not in absent]
             wanted = pa.schema([field for field in schema if field.name not in absent])
             problem = _schema_problem(file.schema_arrow, wanted, there)
@@ -114,7 +122,8 @@ def read_table(
     if table is None:
         raise TableError(f"the file has the wrong columns: {problem}", where=str(path))
     for name in absent:
-        table = table.append_column(schema.field(name), pa.nulls(table.num_rows, schema.field(name).type))
+        value = pa.scalar(fill[name], schema.field(name).type)
+        table = table.append_column(schema.field(name), pa.repeat(value, table.num_rows))
     return table.select(names)
 
 

@@ -45,16 +45,27 @@ def models_in(annotation: Any) -> list[tuple[str, type[BaseModel]]]:
 
 
 def fields_of(model: type[BaseModel], prefix: str = "") -> dict[str, str]:
-    """Dotted name -> default as YAML flow text, for every leaf; a model inside a model is no row."""
+    """Dotted name -> default as YAML flow text, for every leaf; a model inside a model is no row, but a field
+    that may hold something else too is."""
     fields: dict[str, str] = {}
     for name, field in model.model_fields.items():
         inner = models_in(field.annotation)
         for between, nested in inner:
             fields |= fields_of(nested, f"{prefix}{field.alias or name}{between}.")
-        if not inner:
+        if not inner or holds_else(field.annotation):
             default = field.get_default(call_default_factory=True, validated_data={})
             fields[prefix + (field.alias or name)] = REQUIRED if field.is_required() else as_text(default)
     return fields
+
+
+def holds_else(annotation: Any) -> bool:
+    """Whether a field that may hold a model may hold something else too, but for null."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (list, tuple) and arguments:
+        return holds_else(arguments[0])
+    return origin in (typing.Union, types.UnionType) and any(
+        argument is not type(None) and not models_in(argument) for argument in arguments
+    )
 
 
 def as_text(default: Any) -> str:

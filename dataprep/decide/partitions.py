@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import append_array
 from dataprep.decide.bands import keys_of_bands
 from dataprep.kernels.partitions import BAND, scattered
 from manifests.errors import UserError
@@ -101,8 +102,8 @@ def write_partitions(records: Records, num_partitions: int, folder: Path) -> Pat
     rows, offsets = scattered(records.keys, records.ranks, whole, num_partitions)
     path = folder / FILE
     with path.open("wb") as file:
-        np.array([num_partitions, records.depth, *offsets], dtype=np.int64).tofile(file)
-        rows.tofile(file)
+        append_array(file, np.array([num_partitions, records.depth, *offsets], dtype=np.int64))
+        append_array(file, rows)
     return path
 
 

@@ -45,51 +45,72 @@ class Verdicts:
         return (self.masks[word] >> np.uint64(bit)) & np.uint64(1) > 0
 
 
+class Tally:
+    """Documents and bytes by source and verdict, gathered a part of the documents at a time.
+
+    count    sources
+    codes    reasons and 0 for kept
+    outputs  sources of the corpus
+    """
+
+    def __init__(self, count: int, codes: int, outputs: int) -> None:
+        self.documents = np.zeros((count, codes), dtype=np.int64)
+        self.bytes_read, self.bytes_final = self.documents.copy(), self.documents.copy()
+        self.joint = self.documents.copy()
+        self.end_documents = np.zeros((outputs, 2), dtype=np.int64)
+        self.end_bytes = self.end_documents.copy()
+
+    def add(
+        self,
+        source: npt.NDArray[np.int32],
+        bytes_read: npt.NDArray[np.int64],
+        bytes_final: npt.NDArray[np.int64],
+        verdicts: Verdicts,
+        heldout: Rows,
+        output: npt.NDArray[np.int32],
+    ) -> None:
+        count, codes = self.documents.shape
+        cell = source.astype(np.int64) * codes + verdicts.code
+        self.documents += _sums(cell, (count, codes))
+        self.bytes_read += _sums(cell, (count, codes), bytes_read)
+        self.bytes_final += _sums(cell, (count, codes), bytes_final)
+        for number in range(1, codes):
+            self.joint[:, number] += np.bincount(source[verdicts.joint(number)], minlength=count)
+        ends = np.flatnonzero(verdicts.kept)
+        end = output[ends].astype(np.int64) * 2 + heldout[ends]
+        self.end_documents += _sums(end, self.end_documents.shape)
+        self.end_bytes += _sums(end, self.end_bytes.shape, bytes_final[ends])
+
+
 def funnel(
+    tally: Tally,
+    reasons: Sequence[tuple[str, str]],
     names: Sequence[str],
     steps: Sequence[str],
     applies: Mapping[str, Sequence[str]],
     rewriting: frozenset[str],
-    source: npt.NDArray[np.int32],
-    bytes_read: npt.NDArray[np.int64],
-    bytes_final: npt.NDArray[np.int64],
-    verdicts: Verdicts,
-    heldout: Rows,
     outputs: Sequence[tuple[str, str]],
-    output: npt.NDArray[np.int32],
     unsampled: Mapping[str, Mapping[str, int]],
 ) -> list[dict[str, Any]]:
     """Documents and bytes of each source after each step, with first and joint reasons.
 
+    reasons    (step label, reason) of each code, from code 1 on
+    names      sources of the recipe
     steps      labels in the order in which they decide; built-in ones (not in `applies`) show only where they
                drop something
     applies    label -> sources that it runs on
     rewriting  labels of steps that change text: from the first of them on, bytes are those of the final text
-    outputs    (source of the corpus, source of the recipe) in order; `output` int32 [n] indexes it
-    unsampled  source -> documents and bytes that were read but are none of the n
+    outputs    (source of the corpus, source of the recipe) in order
+    unsampled  source -> documents and bytes that were read but are none of those that were tallied
 
     The first row of a source is `read` (or `routed`), the last two are `holdout` and `train`. Counts add up:
     a row's documents are those of the row before it less what it dropped and what it moved to other sources.
     """
-    count, codes = len(names), len(verdicts.reasons) + 1
-    cell = source.astype(np.int64) * codes + verdicts.code
-    documents = _sums(cell, (count, codes))
-    sizes = {
-        each: _sums(cell, (count, codes), text)
-        for each, text in (("read", bytes_read), ("final", bytes_final))
-    }
-    joint_counts = [
-        np.bincount(source[verdicts.joint(number)], minlength=count) for number in range(1, codes)
-    ]
-    ends = np.flatnonzero(verdicts.kept)
-    end = output[ends].astype(np.int64) * 2 + heldout[ends]
-    end_documents, end_bytes = _sums(end, (len(outputs), 2)), _sums(end, (len(outputs), 2), bytes_final[ends])
-
     rows = []
     for index, name in enumerate(names):
-        left = np.ones(codes, dtype=bool)  # codes of the documents that are left
-        size = sizes["read"][index]
-        mine = documents[index]
+        left = np.ones(len(reasons) + 1, dtype=bool)  # codes of the documents that are left
+        size = tally.bytes_read[index]
+        mine = tally.documents[index]
         read = _row(name, "read", mine.sum(), size.sum())
         rows.append(read | {key: read[key] + count for key, count in unsampled[name].items()})
         if unsampled[name]["documents"]:
@@ -99,27 +120,29 @@ def funnel(
             if label in applies and name not in applies[label]:
                 continue
             if label in rewriting:
-                size = sizes["final"][index]
+                size = tally.bytes_final[index]
             first, joint = {}, {}
-            for number, (owner, reason) in enumerate(verdicts.reasons, start=1):
+            for number, (owner, reason) in enumerate(reasons, start=1):
                 if owner == label:
                     left[number] = False
                     first[reason] = int(mine[number])
-                    joint[reason] = int(joint_counts[number - 1][index])
+                    joint[reason] = int(tally.joint[index, number])
             if label in applies or any(first.values()):
                 rows.append(_row(name, label, mine[left].sum(), size[left].sum(), first, joint))
         places = [(place, made) for place, (made, origin) in enumerate(outputs) if origin == name]
         if [made for _, made in places] != [name]:
-            moved = {made: int(end_documents[place].sum()) for place, made in places if made != name}
+            moved = {made: int(tally.end_documents[place].sum()) for place, made in places if made != name}
             stay = [place for place, made in places if made == name]
-            row = _row(name, "routed", end_documents[stay].sum(), end_bytes[stay].sum())
+            row = _row(name, "routed", tally.end_documents[stay].sum(), tally.end_bytes[stay].sum())
             rows.append(row | {"moved": moved})
         for place, made in places:
             if made != name:
-                rows.append(_row(made, "routed", end_documents[place].sum(), end_bytes[place].sum()))
+                rows.append(
+                    _row(made, "routed", tally.end_documents[place].sum(), tally.end_bytes[place].sum())
+                )
             for is_held_out, stage in ((1, "holdout"), (0, "train")):
                 here = (place, is_held_out)
-                rows.append(_row(made, stage, end_documents[here], end_bytes[here]))
+                rows.append(_row(made, stage, tally.end_documents[here], tally.end_bytes[here]))
     return rows
 
 

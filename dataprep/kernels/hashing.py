@@ -77,7 +77,7 @@ def _finished(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _murmur(text, start, stop, seed):  # type: ignore[no-untyped-def]
+def murmur(text, start, stop, seed):  # type: ignore[no-untyped-def]
     """MurmurHash3_x64_128 of text[start:stop] as (high, low)."""
     h1, h2 = seed, seed
     size = stop - start
@@ -112,7 +112,7 @@ def _hash128(data, offsets, seed):  # type: ignore[no-untyped-def]
     out = np.empty((offsets.size - 1, 2), dtype=np.uint64)
     text = pointer(data)
     for index in range(offsets.size - 1):
-        out[index, 0], out[index, 1] = _murmur(text, offsets[index], offsets[index + 1], seed)
+        out[index, 0], out[index, 1] = murmur(text, offsets[index], offsets[index + 1], seed)
     return out
 
 
@@ -164,7 +164,7 @@ def _hash_normalized(data, offsets, seed, scratch):  # type: ignore[no-untyped-d
     text, normal = pointer(data), pointer(scratch)
     for index in range(offsets.size - 1):
         size = collapse_spaces(text, offsets[index], offsets[index + 1], normal)
-        out[index, 0], out[index, 1] = _murmur(normal, 0, size, seed)
+        out[index, 0], out[index, 1] = murmur(normal, 0, size, seed)
     return out
 
 

@@ -11,7 +11,7 @@ from dataprep.chain import Link, chain_of
 from dataprep.columns import concat
 from dataprep.recipe import Recipe
 from dataprep.recipe.model import Bin
-from dataprep.steps.base import Edit, Signals, Transform
+from dataprep.steps.base import CorpusEdit, Edit, Signals, Transform
 from manifests.problems import Problem
 from manifests.wording import did_you_mean
 
@@ -46,4 +46,7 @@ def _signals(link: Link, carried: Sequence[str]) -> Signals:
         return {}
     if isinstance(link.step, Edit):
         return link.step.edit(nothing, link.params)[1]
+    if isinstance(link.step, CorpusEdit):
+        none = np.zeros(0, dtype=np.int64)
+        return link.step.cut(nothing, link.params, none, none, none)[1]
     return link.step.measure(nothing, link.params)

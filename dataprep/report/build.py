@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
+from dataprep.guards import dedup_warnings
 from dataprep.plan import Plans
+from dataprep.report.duplicates import duplicates_of
 from dataprep.report.funnel import ENDS, check_funnel, funnel_of
 from dataprep.stages import decide, measure, tokenizer
 from manifests.manifest import Shard
@@ -21,14 +23,17 @@ MAX_TOKENS = "max_tokens"
 
 
 def build_report(plans: Plans, shards: Sequence[Shard]) -> dict[str, Any]:
-    """Return `corpus`, `funnel`, `shards`, `quarantine` and `tokenizer` as JSON values."""
+    """Return `corpus`, `warnings`, `funnel`, `duplicates`, `shards`, `quarantine` and `tokenizer` as JSON
+    values."""
     tokenized = plans.entries[tokenizer.STAGE][0].facts
     rows = _funnel(plans, shards)
     faults = check_funnel(funnel_of(rows))
     assert not faults, f"documents are unaccounted for: {faults}"
     return {
         "corpus": f"{plans.recipe.corpus}@{plans.recipe.version}",
+        "warnings": dedup_warnings(plans),
         "funnel": rows,
+        "duplicates": duplicates_of(plans),
         "shards": [
             {
                 "name": shard.name,

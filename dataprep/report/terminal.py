@@ -21,15 +21,25 @@ from manifests.units import format_bytes
 MAX_SHARD_ROWS = 24  # above this, one row a source and subset
 MAX_QUARANTINE_LINES = 5  # a source
 SAMPLE_CHARACTERS = 300
+WORDS = {
+    "borderline": "pairs settled by their texts",
+    "settled": "of which near-duplicates",
+    "limited": "buckets over the limit",
+}
 
 
 def print_report(report: Mapping[str, Any], console: Console) -> None:
     """Print the tables of a report as `build_report` makes it and report.json holds it."""
     print_funnel(funnel_of(report["funnel"]), console)
     console.print()
+    if report.get("duplicates"):  # older reports say nothing of them
+        print_steps_of_dedup(report["duplicates"], console)
+        console.print()
     print_shards([ShardRow(**row) for row in report["shards"]], console)
     console.print()
     print_quarantine(report["quarantine"], console)
+    for warning in report.get("warnings", ()):
+        console.print(_styled(f"warning: {warning}", "yellow"), soft_wrap=True)
 
 
 def print_funnel(rows: Sequence[FunnelRow], console: Console) -> None:
@@ -57,6 +67,20 @@ def print_funnel(rows: Sequence[FunnelRow], console: Console) -> None:
             for other, count in row.moved.items():
                 table.add_row(_styled(f"    to {other}", "dim"), _styled(f"{-count:,}", "dim"))
         table.add_section()
+    console.print(table)
+
+
+def print_steps_of_dedup(steps: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """What each step that looks for duplicates looked at and took away; how sure it is of that."""
+    table = _table("looked at", "removed", "clusters", "largest", first="duplicates")
+    for each in steps:
+        largest = max(each.get("largest", ()), default=0)
+        clusters = [f"{each['clusters']:,}", f"{largest:,}" if largest else ""] if "clusters" in each else []
+        row = [f"{each['looked_at']:,} {each['of']}", f"{each['removed']:,}", *clusters]
+        table.add_row(_styled(each["step"], "bold"), *row)
+        for name in ("borderline", "settled", "limited"):
+            if name in each:
+                table.add_row(_styled(f"    {WORDS[name]}", "dim"), "", _styled(f"{each[name]:,}", "dim"))
     console.print(table)
 
 

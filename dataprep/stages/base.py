@@ -1,4 +1,4 @@
-"""What the stages share: the description of a task, and reading the documents of a split."""
+"""What the stages share: the description of a stage and of a task, and how a split is identified."""
 
 from __future__ import annotations
 
@@ -10,6 +10,22 @@ from dataprep.readers import ReadOptions, Split
 from dataprep.readers.splits import identify
 from manifests.errors import UserError
 from manifests.fingerprint import digest_value
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A kind of task, and the step that it serves where there may be several such stages.
+
+    kind   names its folder in the cache and its `execute` in task.py
+    label  of a step of the recipe, or "" for what a run does once
+    """
+
+    kind: str
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.label} {self.kind}" if self.label else self.kind
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ from dataprep.chain import BASE, FINAL, ColumnSet, Link
 from dataprep.columnfile import Column, read_columns
 from dataprep.columns import Texts, concat
 from dataprep.kernels.hashing import hash128, hash_normalized
+from dataprep.stages.cuts import Cuts
 from dataprep.stages.rewrites import Rewrites, changed, laid_over
-from dataprep.steps.base import Decision, Edit, Rule, Transform
+from dataprep.steps.base import CorpusEdit, Decision, Edit, Ragged, Rule, Transform
 
 STAGE = "measure"
 COLUMNS = "columns.arrow"
@@ -35,10 +36,11 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What one column set takes from a chunk: columns [n], and of an expensive step the texts that it
-    changed, with their rows in the split."""
+    """What one column set takes from a chunk: columns [n]; of a CorpusEdit the units or hits of its texts; of
+    an expensive step the texts that it changed, with their rows in the split."""
 
     columns: Mapping[str, Column]
+    ragged: Ragged | None = None
     rows: Rows = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     texts: Texts = field(default_factory=lambda: concat([]))
 
@@ -65,7 +67,9 @@ def read_back(chain: Sequence[Link], missing: Sequence[ColumnSet]) -> tuple[list
         link.label for link in links if link.is_expensive and link.rewrites and link.label not in wanted
     ]
     gates = [
-        link.label for link in links[: _last_gated(chain, missing)] if link.drops and link.label not in wanted
+        link.label
+        for link in links[: _last_gated(chain, missing)]
+        if link.is_gate and link.label not in wanted
     ]
     return rewrites, gates
 
@@ -85,6 +89,7 @@ class Walk:
             label: Rewrites(cache.get(STAGE, known[label]).file(REWRITES)) for label in rewrites
         }
         self._columns = {label: read_columns(cache.get(STAGE, known[label]).file(COLUMNS)) for label in gates}
+        self._cuts = {link.label: Cuts.of_link(link, cache) for link in self._links if link.cut is not None}
         self._row = 0
 
     def through(self, batch: Batch) -> Iterator[tuple[str, Measured]]:
@@ -93,11 +98,14 @@ class Walk:
         rows = np.arange(self._row, self._row + count)
         alive = np.ones(count, dtype=bool)
         for place, link in enumerate(self._links):
+            if isinstance(link.step, CorpusEdit) and link.units in self._wanted:
+                ragged, signals = link.step.measure(batch, link.params)
+                yield link.units, Measured(signals, ragged)
             batch, measured = self._step(link, batch, alive, rows)
             if link.label in self._wanted:
                 assert measured is not None
                 yield link.label, measured
-            if place < self._gates and link.drops:
+            if place < self._gates and link.is_gate:
                 columns: Any = self._columns.get(link.label)
                 if columns is None:
                     assert measured is not None
@@ -121,6 +129,12 @@ class Walk:
             return batch, None
         if isinstance(step, Transform):
             return batch.with_texts(step.apply(batch, link.params)), None
+        if isinstance(step, CorpusEdit):
+            if link.cut is None or not link.rewrites:
+                return batch, None  # the last link of this walk, or one that changes no text
+            cuts = self._cuts[link.label]
+            texts, signals = step.cut(batch, link.params, *cuts.of(rows))
+            return batch.with_texts(texts), Measured({**signals, **cuts.columns(rows)})
         if isinstance(step, Edit) and (wanted or link.rewrites):
             texts, signals = step.edit(batch, link.params)
             return batch.with_texts(texts), Measured(signals)
@@ -132,7 +146,7 @@ class Walk:
 
 def dropped(link: Link, columns: Mapping[str, Column]) -> npt.NDArray[np.bool_]:
     """bool [n]: what the checks of a rule or an edit drop."""
-    assert isinstance(link.step, Rule | Edit)
+    assert isinstance(link.step, Rule | Edit | CorpusEdit)
     checks = link.step.checks(dict(columns), link.params)
     count = len(next(iter(columns.values())))
     return np.logical_or.reduce([np.zeros(count, dtype=bool), *(check.dropped for check in checks)])
@@ -159,14 +173,14 @@ def _only_alive(link: Link, batch: Batch, alive: npt.NDArray[np.bool_], rows: Ro
     elif isinstance(step, Edit):
         texts, signals = step.edit(seen, link.params)
     else:
-        assert not isinstance(step, Decision)
+        assert isinstance(step, Rule)
         signals = step.measure(seen, link.params)
     columns = {name: _spread(column, alive) for name, column in signals.items()}
     columns[MEASURED] = alive.copy()
     new = changed(seen.texts, texts)
     taken = texts.take(new)
     batch = batch.with_texts(laid_over(batch.texts, places[new], taken))
-    return batch, Measured(columns, rows[places[new]], taken)
+    return batch, Measured(columns, None, rows[places[new]], taken)
 
 
 def _spread(column: Column, alive: npt.NDArray[np.bool_]) -> Column:

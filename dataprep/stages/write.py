@@ -37,7 +37,7 @@ from dataprep.stages.measure import SplitPlan
 from dataprep.tokenizers import Encoder
 
 STAGE = "write"
-VERSION = 2
+VERSION = 3
 
 
 def tasks_of(
@@ -72,6 +72,7 @@ def tasks_of(
             "reader": reader_components(plan.split.format, plan.options),
             "above": [described for _, described in rewriting(plan.chain, plan.options)],
             "kept": facts["kept_digest"],
+            "clusters": facts["clusters_digest"],
             "encoding": encoding,
             "shuffle": {"corpus": recipe.corpus, "seed": recipe.seed},
         }
@@ -124,6 +125,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
             "content_hash": hashes_to_arrow(final["content_hash"][kept]),
             "text_bytes": pa.array(final["text_bytes"][kept], pa.int64()),
             "fields": pa.concat_arrays(fields),
+            "cluster_size": pa.array(verdict["cluster_size"][kept], pa.int64()),
         },
         schema=INPUT_SCHEMA,
     )

@@ -13,6 +13,7 @@ from dataprep.steps.c4_paragraphs import C4_PARAGRAPHS
 from dataprep.steps.classifier import CLASSIFIER
 from dataprep.steps.code_quality import CODE_QUALITY
 from dataprep.steps.datatrove import DATATROVE
+from dataprep.steps.decontaminate import DECONTAMINATE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
 from dataprep.steps.exclude import EXCLUDE
 from dataprep.steps.extract_text import EXTRACT_TEXT
@@ -21,10 +22,13 @@ from dataprep.steps.ftfy import FTFY
 from dataprep.steps.gopher_quality import GOPHER_QUALITY
 from dataprep.steps.gopher_repetition import GOPHER_REPETITION
 from dataprep.steps.language import LANGUAGE
+from dataprep.steps.minhash_dedup import MINHASH_DEDUP
 from dataprep.steps.normalize import NORMALIZE
 from dataprep.steps.own import own_step
 from dataprep.steps.perplexity import PERPLEXITY
 from dataprep.steps.pii import PII
+from dataprep.steps.substring_dedup import SUBSTRING_DEDUP
+from dataprep.steps.unit_dedup import LINE_DEDUP, PARAGRAPH_DEDUP, SENTENCE_DEDUP
 from dataprep.steps.url_blocklist import URL_BLOCKLIST
 from dataprep.steps.where import WHERE
 
@@ -48,7 +52,13 @@ STEPS: dict[str, StepType] = {
     "perplexity": PERPLEXITY,
     "pii": PII,
     "datatrove": DATATROVE,
+    "decontaminate": DECONTAMINATE,
+    "line_dedup": LINE_DEDUP,
+    "paragraph_dedup": PARAGRAPH_DEDUP,
+    "sentence_dedup": SENTENCE_DEDUP,
+    "substring_dedup": SUBSTRING_DEDUP,
     "exact_dedup": EXACT_DEDUP,
+    "minhash_dedup": MINHASH_DEDUP,
 }
 
 

@@ -1,4 +1,4 @@
-"""What a step of the recipe is: four frozen records of plain functions, and what of them enters a key.
+"""What a step of the recipe is: five frozen records of plain functions, and what of them enters a key.
 
 A step looks at documents as columns (`Batch`) and knows nothing of files, splits, passes or engines. Which
 steps exist is the table `STEPS` in this package; a step's file exports one record, its parameters and
@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ hashes, or an Arrow string array. Shares and scores are integers in stated units
 machine rounds them another way."""
 
 Mask = npt.NDArray[np.bool_]
+Int64s = npt.NDArray[np.int64]
 
 NOT_MEASURED = "not_measured"
 """The reason of a document that an expensive step did not see, since a step above dropped it. No step gives
@@ -88,6 +89,11 @@ def nothing(params: Any) -> Mapping[str, str]:
 def no_fields(params: Any) -> tuple[str, ...]:
     """`needs` of a step that looks at no carried field."""
     return ()
+
+
+def no_more(params: Any) -> Mapping[str, Any]:
+    """`also_measuring` of a step whose `measuring` says it all."""
+    return {}
 
 
 def always(params: Any) -> bool:
@@ -164,7 +170,11 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A step that looks at all documents at once (deduplication); `decide/` holds what it does with them."""
+    """A step that looks at all documents at once (deduplication); `decide/` holds what it does with them.
+
+    Which columns `measure` makes may depend on the parameters. Those that it looks at only for some values
+    (a field to group by) are not in `measuring`, but in `also_measuring(params)`, as JSON values.
+    """
 
     name: str
     version: int
@@ -172,14 +182,56 @@ class Decision:
     measure: Callable[[Batch, Any], Signals]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
+    also_measuring: Callable[[Any], Mapping[str, Any]] = no_more
 
 
-StepType = Transform | Rule | Edit | Decision
+class Ragged(Protocol):
+    """What the documents of a batch have any number of."""
+
+    @staticmethod
+    def join(parts: Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Arrays of all batches of a split by name, documents numbered through: what is kept in files."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusEdit:
+    """A step that takes parts out of texts, or drops documents, by what the texts of all documents say (line
+    deduplication, decontamination).
+
+    1. `measure(batch, params)` makes what a document may have any number of: units with hashes of what they
+       say, or hits (None where the stages look at the texts themselves), and columns by document.
+    2. The stages of the step (`stages/decisions.py`) look at those of all documents, and leave for each split
+       what is to be cut, and columns by document of their own.
+    3. `cut(batch, params, rows, starts, ends)` takes these bytes out of the texts that were measured (`rows`:
+       which text of the batch; ascending by row and start), and returns the new texts and signals of what
+       happened.
+    4. `checks(signals, params)` drops documents, as for a Rule, by the signals of `cut` and the columns of
+       the stages.
+
+    Where `rewrites(params)` is False nothing is cut, and what stands below does not wait for the stages. The
+    rest is as for a Decision.
+    """
+
+    name: str
+    version: int
+    params: type[Params]
+    measure: Callable[[Batch, Any], tuple[Ragged | None, Signals]]
+    cut: Callable[[Batch, Any, Int64s, Int64s, Int64s], tuple[Texts, Signals]]
+    checks: Callable[[Signals, Any], Sequence[Check]]
+    measuring: frozenset[str] = field(default_factory=frozenset)
+    depends: Callable[[Any], Mapping[str, str]] = nothing
+    needs: Callable[[Any], tuple[str, ...]] = no_fields
+    also_measuring: Callable[[Any], Mapping[str, Any]] = no_more
+    rewrites: Callable[[Any], bool] = always
+
+
+StepType = Transform | Rule | Edit | Decision | CorpusEdit
 
 
 def rewrites(step: StepType, params: Params) -> bool:
     """Whether the steps below see another text than this one did."""
-    return isinstance(step, Transform) or (isinstance(step, Edit) and step.rewrites(params))
+    return isinstance(step, Transform) or (isinstance(step, Edit | CorpusEdit) and step.rewrites(params))
 
 
 def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
@@ -188,7 +240,9 @@ def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:
     values = params.model_dump(mode="json")
     if isinstance(step, Transform):
         return values
-    return {name: value for name, value in values.items() if name in step.measuring}
+    measured = {name: value for name, value in values.items() if name in step.measuring}
+    more = step.also_measuring(params) if isinstance(step, Decision | CorpusEdit) else {}
+    return measured | dict(more)
 
 
 def consulted(step: StepType, params: Params) -> dict[str, str]:
@@ -200,4 +254,4 @@ def needed_fields(step: StepType, params: Params, carry: Sequence[str]) -> tuple
     """The fields that the step looks at, of records that carry `carry`."""
     if isinstance(step, Edit) and step.sees_all_fields:
         return tuple(carry)
-    return step.needs(params) if isinstance(step, Rule | Edit) else ()
+    return () if isinstance(step, Transform) else step.needs(params)

@@ -7,7 +7,7 @@ ISO 639-1 (`als` is Swiss German, `zh` both Chinese scripts). It takes the whole
 document in two languages has one label. The best label is the one that fastText gives, on all documents of
 the data pack; scores differ by less than 0.0001, as ours are added up in double precision.
 
-Two things to know of the score. There is no "none of these": of the sentences of the Universal Declaration of
+Two things to know of the score. There is no "none of these": of the lines of the Universal Declaration of
 Human Rights in languages that lid.176 has no label for, 9 % score 0.65 or more, and 22 % has been reported of
 other texts. A margin over the second label hardly helps there, since it is as sure as of languages it knows.
 And a short text in a language that it does know often scores less than 0.65.
@@ -31,8 +31,8 @@ from dataprep.fasttext import Model, check_labels, model_file, model_of, predict
 from dataprep.fasttext.model import PPM
 from dataprep.steps.base import Check, Params, Rule, Signals, below
 from dataprep.steps.model_file import file_digest
+from manifests.units import Ratio
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Label = Annotated[str, Field(min_length=1)]
 
 
@@ -45,8 +45,8 @@ class LanguageParams(Params):
 
     model: Label = "lid.176"
     keep: Annotated[tuple[Label, ...], Field(strict=False, min_length=1)] | None = None
-    min_score: Share | None = 0.65
-    min_margin: Share | None = None
+    min_score: Ratio | None = 0.65
+    min_margin: Ratio | None = None
 
 
 def measure(batch: Batch, params: LanguageParams) -> Signals:

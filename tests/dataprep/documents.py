@@ -29,6 +29,7 @@ def document(number: int, key: bytes, tokens: Sequence[int], **fields: Any) -> D
         "content_hash": number.to_bytes(16, "little"),
         "text_bytes": 3 * len(tokens),
         "fields": [("url", f"u{number}")] if number % 2 else None,
+        "cluster_size": 1 + number % 3,
         "tokens": list(tokens),
         **fields,
     }

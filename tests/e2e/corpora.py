@@ -39,6 +39,12 @@ def document(seed: str, sentences: int = 8) -> str:
     return " ".join(sentence(f"{seed}/{index}") for index in range(sentences))
 
 
+def books() -> list[str]:
+    """Twelve, of which the last two are near-duplicates of the first two, and longer."""
+    first = [document(f"book {index}", 20) for index in range(10)]
+    return [*first, f"{first[0]} At last.", f"Indeed. {first[1]}"]
+
+
 def write_inputs(folder: Path, documents: int = 60) -> None:
     """JSON lines plain and gzipped, Parquet, and text files, with exact copies within and between them."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,9 +57,7 @@ def write_inputs(folder: Path, documents: int = 60) -> None:
     (folder / "web-0.jsonl").write_text("".join(lines[:half]))
     with gzip.GzipFile(folder / "web-1.jsonl.gz", "wb", mtime=0) as file:
         file.write("".join(lines[half:]).encode())
-    table = pa.table(
-        {"text": [document(f"book {index}", 20) for index in range(12)] + [document("web 3"), "short"]}
-    )
+    table = pa.table({"text": [*books(), document("web 3"), "short"]})
     pq.write_table(table, folder / "books.parquet", row_group_size=5)
     notes = folder / "notes"
     notes.mkdir(exist_ok=True)
@@ -76,7 +80,13 @@ def recipe_data(folder: Path, **changes: Any) -> dict[str, Any]:
             "books": {"path": str(folder / "in" / "*.parquet")},
             "notes": {"path": str(folder / "in" / "notes" / "*.txt"), "format": "text"},
         },
-        "steps": [{"normalize": {}}, {"gopher_quality": {"except": ["notes"]}}, STAMP, {"exact_dedup": {}}],
+        "steps": [
+            {"normalize": {}},
+            {"gopher_quality": {"except": ["notes"]}},
+            STAMP,
+            {"exact_dedup": {}},
+            {"minhash_dedup": {}},
+        ],
         # Comparing the engines takes seconds; the tests of the command line and of workers do it.
         "tokenizer": {"train": {"vocab_size": 600}, "engine": "tokenizers"},
         "holdout": {"documents": 0.05},

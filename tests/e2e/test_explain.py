@@ -17,7 +17,8 @@ from dataprep.plan import Plans
 from dataprep.run import run
 from dataprep.verdict_table import NAME, SCHEMA, places_in
 from manifests.errors import UserError
-from tests.e2e.corpora import STAMP, document, make_recipe, write_recipe
+from manifests.tables import read_document_table
+from tests.e2e.corpora import STAMP, again, document, make_recipe, write_recipe
 
 STEPS = [{"normalize": {}}, {"gopher_quality": {"except": ["notes"]}}, STAMP]
 
@@ -63,9 +64,41 @@ def test_a_duplicate_names_the_document_that_stays(workspace: Path) -> None:
     assert len(copies) > 3
     for row in copies:
         keeper = by_place[row["match_source"], row["match_path"], row["match_position"]]
-        assert (keeper["id"], keeper["raw_hash"]) == (row["match_id"], row["raw_hash"])
+        assert keeper["id"] == row["match_id"]
         assert keeper["verdict"] != "dropped"
-    assert {row["match_source"] for row in copies if row["source"] == "books"} == {"web"}
+        if row["reasons"][0] == "exact_dedup: exact_dedup":
+            assert (keeper["raw_hash"], row["similarity"]) == (row["raw_hash"], 1.0)
+        else:
+            assert row["reasons"][0] == "minhash_dedup: minhash_dedup"
+            assert 0.75 <= row["similarity"] <= 1.0
+            assert keeper["cluster_size"] == 2
+    assert {row["match_source"] for row in copies if row["source"] == "books"} == {"web", "books"}
+    assert sum(row["cluster_size"] - 1 for row in rows) == len(copies)
+    assert all(row["cluster_size"] == 1 for row in copies)
+
+
+def test_shards_say_how_many_documents_each_stands_for(workspace: Path) -> None:
+    rows = table(workspace)
+
+    def in_shards() -> dict[tuple[str, str, int], int]:
+        tables = [
+            read_document_table(path) for path in sorted((workspace / "out").glob("*.documents.parquet"))
+        ]
+        listed = [row for each in tables for row in each.to_pylist()]
+        return {(row["source"], row["path"], row["position"]): row["cluster_size"] for row in listed}
+
+    kept = [row for row in rows if row["verdict"] != "dropped"]
+    found = in_shards()
+    assert found == {(row["source"], row["path"], row["position"]): row["cluster_size"] for row in kept}
+    assert max(found.values()) == 3 and sum(found.values()) < len(rows)
+    # A copy more changes no text that is kept, but what is said of it.
+    with (workspace / "in" / "web-0.jsonl").open("a") as file:
+        file.write(json.dumps({"url": "once more", "content": document("web 0")}) + "\n")
+    result = again(workspace)
+    assert result.tasks_run["write"] >= 1
+    more = in_shards()
+    (changed,) = [place for place in found if more[place] != found[place]]
+    assert more.keys() == found.keys() and more[changed] == found[changed] + 1
 
 
 def test_every_split_is_looked_at_twice_at_most(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +181,11 @@ def test_the_command_prints_both_ways(workspace: Path, capsys: pytest.CaptureFix
         ({}, "nobody", "no document is called 'nobody'"),
         ({}, "\udcff", "no document is called '.udcff'"),
         ({}, "web-0.jsonl:" + 5000 * "9", "no document is called 'web"),
-        ({"steps": [*STEPS, {"exact_dedup": {"within": "source"}}]}, "u0", "the stage decide of this recipe"),
+        (
+            {"steps": [*STEPS, {"exact_dedup": {"within": "source"}}]},
+            "u0",
+            "the stage exact_dedup hashes of this recipe",
+        ),
         (
             {"steps": [{"gopher_quality": {"stop_words": ["I", "the"]}}]},
             "u0",

@@ -133,15 +133,15 @@ def test_a_list_that_changes_while_it_is_judged_by_stops_the_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "ids.txt").write_text("a\n")
-    from dataprep.stages import decide
+    from dataprep.stages import judge
 
-    load = decide._load
+    judged = judge.reasons_of
 
     def slow(*arguments: Any) -> Any:
         (folder / "ids.txt").write_text("b\n")
-        return load(*arguments)
+        return judged(*arguments)
 
-    monkeypatch.setattr(decide, "_load", slow)
+    monkeypatch.setattr(judge, "reasons_of", slow)
     with pytest.raises(UserError, match="changed while the run was reading it"):
         go(folder, {"exclude": {"ids_file": str(folder / "ids.txt")}})
 

@@ -21,8 +21,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from dataprep.plan import STAGES
-from tests.e2e.corpora import digests, write_inputs, write_recipe
+from dataprep.plan import stages_of
+from dataprep.recipe import recipe_of
+from tests.e2e.corpora import digests, recipe_data, write_inputs, write_recipe
 
 
 def kill_and_rerun(folder: Path, *, seed: int, rounds: int, kills: int) -> dict[str, Any]:
@@ -97,7 +98,8 @@ def _reached(folder: Path) -> str:
     """How far the work had come: the last stage that left a result, or publishing."""
     if (folder / "out").exists():
         return "publish or after it"
-    done = [stage for stage in STAGES if (folder / "out.work" / stage).exists()]
+    kinds = [stage.kind for stage in stages_of(recipe_of(recipe_data(folder)))]
+    done = [kind for kind in kinds if (folder / "out.work" / kind).exists()]
     return f"after a task of {done[-1]}" if done else "before the first result"
 
 

@@ -90,6 +90,7 @@ def _make_shard(
                 "tokens": lengths.astype(np.int32),
                 "text_bytes": lengths * 4,
                 "fields": [[("url", f"u{number}")] if number % 2 else None for number in range(lengths.size)],
+                "cluster_size": 1 + np.arange(lengths.size) % 3,
             },
             schema=document_schema(),
         ),

@@ -30,6 +30,7 @@ def documents(count: int, first: int = 0) -> pa.Table:
             "tokens": [7] * count,
             "text_bytes": [2**40] * count,
             "fields": [[("url", f"u{number}")] if number % 2 else None for number in numbers],
+            "cluster_size": [1 + number for number in numbers],
         },
         schema=document_schema(),
     )
@@ -44,13 +45,17 @@ def test_round_trip(count: int, tmp_path: Path) -> None:
     assert first_key(tmp_path / "t") == (key, count)
 
 
-def test_a_table_from_before_there_were_fields(tmp_path: Path) -> None:
-    old = documents(3).drop_columns(["fields"])
+@pytest.mark.parametrize("missing", [["fields", "cluster_size"], ["cluster_size"]])
+def test_a_table_from_before_there_were_these_columns(missing: list[str], tmp_path: Path) -> None:
+    old = documents(3).drop_columns(missing)
     pq.write_table(old, tmp_path / "t")
     read = read_document_table(tmp_path / "t")
-    assert read.drop_columns(["fields"]).to_pylist() == old.to_pylist()
-    assert read.column("fields").null_count == 3
-    assert read_document_table(tmp_path / "t", ["fields", "id"]).column_names == ["fields", "id"]
+    assert read.drop_columns(missing).to_pylist() == old.to_pylist()
+    assert read.column("fields").null_count == (3 if "fields" in missing else 2)
+    assert read.column("cluster_size").to_pylist() == [0, 0, 0]
+    assert read_document_table(tmp_path / "t", [*missing, "id"]).column_names == [*missing, "id"]
+    write_document_table(tmp_path / "again", read)
+    assert read_document_table(tmp_path / "again").to_pylist() == read.to_pylist()
 
 
 @pytest.mark.parametrize("rows_per_group", [4, 1 << 16])

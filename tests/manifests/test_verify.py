@@ -463,6 +463,7 @@ def set_tokens(tokens: list[int]) -> Callable[[Path], None]:
         (set_column("token_start", [0, 4]), ".documents.parquet", "document 1 has token_start 4; the index"),
         (set_column("tokens", [4, 4]), ".documents.parquet", "document 0 has tokens 4; the index says 5"),
         (set_column("text_bytes", [1, 1]), ".documents.parquet", "2 bytes of text; the manifest says 32"),
+        (set_column("cluster_size", [1, -1]), ".documents.parquet", "a cluster_size below 0"),
         (
             set_column("source", ["code", "prose"]),
             ".documents.parquet",

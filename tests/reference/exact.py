@@ -1,4 +1,4 @@
-"""Slow twin of `dataprep/decide/exact.py`: a dictionary of the best document so far."""
+"""Slow twin of `dataprep/decide/exact.py`: a dictionary of the best document of each hash."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def resolve(rows: Sequence[tuple[Any, Any]]) -> tuple[list[bool], list[int]]:
-    """Rows of (what must be equal, rank that tells any two apart), lower is better -> (keep, match)."""
+def copies(documents: Sequence[tuple[Any, int]]) -> list[tuple[int, int]]:
+    """(what must be equal, rank) of each document -> (rank of one that goes, of that which stays)."""
     best: dict[Any, int] = {}
-    for index, (content, rank) in enumerate(rows):
-        if content not in best or rank < rows[best[content]][1]:
-            best[content] = index
-    keep = [best[content] == index for index, (content, _) in enumerate(rows)]
-    return keep, [-1 if kept else best[content] for kept, (content, _) in zip(keep, rows, strict=True)]
+    for content, rank in documents:
+        best[content] = min(rank, best.get(content, rank))
+    return sorted((rank, best[content]) for content, rank in documents if rank != best[content])

@@ -99,3 +99,42 @@ def count_words(url: str, words: Collection[str]) -> int:
 def count_parts(url: str, parts: Collection[str]) -> int:
     joined = letters(url).replace(" ", "")
     return sum(part in joined for part in set(parts))
+
+
+TRACKING = (
+    r"utm_.*|_ga|_gl|_hsenc|_hsmi|dclid|fbclid|gbraid|gclid|gclsrc|igshid|mc_cid|mc_eid|mkt_tok|msclkid|"
+)
+TRACKING += r"oly_anon_id|oly_enc_id|srsltid|ttclid|twclid|vero_id|wbraid|wickedid|yclid|ysclid"
+
+
+def form(url: str) -> str:
+    """Twin of `dataprep/kernels/url_forms.py`."""
+    url = re.sub(r"\A[\x00-\x20]+|[\x00-\x20]+\Z", "", url)
+    match = re.fullmatch(r"(?:([A-Za-z0-9+.-]*)://|//)?([^/?#\\]*)([^?#]*)([^#]*)(.*)", url, re.DOTALL)
+    assert match is not None
+    scheme, authority, path, query, fragment = (part or "" for part in match.groups())
+    user, at, host = authority.rpartition("@")
+    scheme = lower(scheme)
+    ported = re.fullmatch(r"(.*?)(?::([0-9]*))?", host, re.DOTALL)
+    assert ported is not None
+    name, port = lower(ported[1].rstrip(".")), ported[2] or ""
+    if not name:
+        return ""
+    own_ports = {"http": 80, "https": 443}
+    result = "" if scheme in ("", "http", "https") else f"{scheme}://"
+    result += user + at + without_www(name)
+    if port and own_ports.get(scheme) != int(port):
+        result += ":" + port
+    result += percent(path.rstrip("/"))
+    kept = [each for each in query[1:].split("&") if each]
+    kept = [each for each in kept if not re.fullmatch(TRACKING, lower(each.split("=")[0]), re.DOTALL)]
+    result += "?" + percent("&".join(kept)) if kept else ""
+    return result + percent(fragment) if fragment[1:2] in ("!", "/") else result
+
+
+def percent(text: str) -> str:
+    def plain(match: re.Match[bytes]) -> bytes:
+        byte = bytes.fromhex(match[0][1:].decode()) if len(match[0]) == 3 else match[0]
+        return byte if re.fullmatch(rb"[A-Za-z0-9._~-]", byte) else b"%%%02X" % byte[0]
+
+    return re.sub(rb"%[0-9A-Fa-f]{2}|[\x80-\xff]", plain, text.encode()).decode()

@@ -6,7 +6,22 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataprep.decide.capped import capped
+from dataprep.decide.capped import beyond, cut_of
+
+
+def capped(
+    source: np.ndarray, raw_hash: np.ndarray, sizes: np.ndarray, limits: list[int | None]
+) -> np.ndarray:
+    """Every source by itself, judged in two parts as tasks do."""
+    over = np.zeros(len(source), dtype=bool)
+    for index, limit in enumerate(limits):
+        rows = np.flatnonzero(source == index)
+        cut = None if limit is None else cut_of(raw_hash[rows], sizes[rows], limit)
+        half = len(rows) // 2
+        if cut is not None:
+            over[rows[:half]] = beyond(raw_hash[rows[:half]], 0, cut)
+            over[rows[half:]] = beyond(raw_hash[rows[half:]], half, cut)
+    return over
 
 
 def slow_capped(documents: list[tuple[int, int, int]], limits: list[int | None]) -> set[int]:

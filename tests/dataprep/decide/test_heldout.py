@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from dataprep.decide.heldout import hash_key, held_out
+from dataprep.decide import heldout
+from dataprep.decide.heldout import Forced, hash_key
+
+
+def held_out(mixed: np.ndarray, source: np.ndarray, kept: np.ndarray, share: float) -> np.ndarray:
+    """Looked at in two parts, the later one first."""
+    forced = Forced(share)
+    half = len(mixed) // 2
+    forced.look(mixed[half:], source[half:], kept[half:])
+    forced.look(mixed[:half], source[:half], kept[:half])
+    return heldout.held_out(mixed, kept, share, forced.hashes())
 
 
 def hashes(count: int, seed: int = 0) -> np.ndarray:

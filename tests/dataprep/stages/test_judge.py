@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dataprep.chain import Link
-from dataprep.stages import decide
+from dataprep.stages import judge
+from dataprep.stages.groups import Columns, Group
 from dataprep.steps.base import Check, Params, Rule, Signals
 
 
@@ -30,20 +31,12 @@ def rows_by_reason(
     monkeypatch: pytest.MonkeyPatch, checks: Any, splits: Sequence[Sequence[str]]
 ) -> dict[str, list[bool]]:
     columns = {str(index): {"words": np.array(words, dtype="U1")} for index, words in enumerate(splits)}
-    monkeypatch.setattr(decide, "_columns", lambda cache, key: columns[key])
-    counts = [len(words) for words in splits]
-    nothing = np.zeros(0, dtype=np.int64)
-    documents = decide.Documents(
-        splits=[{"keys": {"step": key}} for key in columns],
-        starts=np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
-        source=np.zeros(sum(counts), dtype=np.int32),
-        raw_hash=nothing.astype(np.uint64).reshape(0, 2),
-        raw_bytes=nothing,
-        final_bytes=nothing,
-        holdout_hash=nothing.astype(np.uint64).reshape(0, 2),
-    )
+    monkeypatch.setattr(Columns, "of_split", lambda self, index, label: columns[str(index)])
+    counts = tuple(len(words) for words in splits)
+    members = tuple({"source": "web", "keys": {"step": key}} for key in columns)
+    group = Columns(Group(0, 0, 0, counts, members), None)  # type: ignore[arg-type]
     rule = Rule("step", 1, Params, lambda batch, params: {}, checks)
-    rows = documents.rule(Link("step", rule, Params()), None)  # type: ignore[arg-type]
+    rows = judge.reasons_of(group, Link("step", rule, Params()))
     return {reason: dropped.tolist() for reason, dropped in rows.items()}
 
 
