@@ -10,7 +10,10 @@ BENCHMARKS = {
     "read": "compressed JSON lines to Arrow, beside decompressing and parsing alone",
     "steps": "each step of a recipe on text in memory",
     "dedup": "signatures for near-duplicates, beside other makers of them",
+    "decontaminate": "documents against evaluation sets, beside a plain set of n-grams",
     "tokens": "text to token ids, cold and warm, beside other tokenizers",
     "pipeline": "a whole recipe, stage by stage",
+    "crawl": "records of WARC files to documents, pages to text",
+    "memory": "the most that a worker takes that measures",
     "loader": "rows of tokens to a trainer, beside a plain loop over the same file",
 }

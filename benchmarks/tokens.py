@@ -4,7 +4,8 @@ mb_s is cold: every round is a new process that has never seen the text; warm_mb
 process. Both are MB (10^6) of UTF-8 over CPU seconds, medians of five. Peers run in the same rounds on one
 thread, on Python strings made beforehand: `tokenizers` (encode_batch, which the pipelines of the field call;
 vs_best_peer is the cold figure over its) and, where it is installed, tiktoken with the same vocabulary
-(vs_tiktoken). Run as a program, this is one cold round.
+(vs_tiktoken). decode_mb_s is the way back, MB of text over CPU seconds, and decode_vs_tokenizers its ratio to
+`decode_batch` on the same documents. Run as a program, this is one cold round.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from benchmarks.measure import MEGABYTE, ROUNDS, alternate, cpu_seconds
 from dataprep.kernels.texts import Texts
 from dataprep.tokenizers import Encoder, choose_engine, describe, strip_special
 from dataprep.tokenizers.backends import batches
+from dataprep.tokenizers.decode import Decoder
 
 FILES = (
     "wiki/wiki_en.jsonl.zst",
@@ -75,9 +78,33 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
         "warm_vs_best_peer": round(rates["ours"] / rates["tokenizers"], 2),
         "vs_tiktoken": round(cold_rate / tiktoken, 2) if tiktoken else "absent",
         "peers": {f"{name}_mb_s": round(rate, 2) for name, rate in rates.items() if name != "ours"},
+        **decoding(tokenizer_json, encoder, texts),
         "engine": choice.engine,
         "tokens_start_seconds": round(statistics.median(each["start_seconds"] for each in cold), 2),
         "mb": round(megabytes, 1),
+    }
+
+
+def decoding(tokenizer_json: str, encoder: Encoder, texts: Texts) -> dict[str, float]:
+    """Figures of the way back, ours and that of `tokenizers`, one thread each."""
+    from tokenizers import Tokenizer
+
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    tokens, lengths = encoder.encode(texts)
+    decoder, reference = Decoder(tokenizer_json), Tokenizer.from_str(tokenizer_json)
+    ends = lengths.cumsum().tolist()
+    documents = [tokens[start:stop].tolist() for start, stop in pairwise([0, *ends])]
+    decoder.decode(tokens, lengths)
+    seconds = alternate(
+        {
+            "ours": lambda: decoder.decode(tokens, lengths),
+            "tokenizers": lambda: reference.decode_batch(documents, skip_special_tokens=False),
+        },
+        rounds=ROUNDS,
+    )
+    return {
+        "decode_mb_s": round(texts.num_bytes / MEGABYTE / seconds["ours"], 1),
+        "decode_vs_tokenizers": round(seconds["tokenizers"] / seconds["ours"], 2),
     }
 
 

@@ -7,7 +7,7 @@ unchanged column is never computed again.
 
 A step that takes parts out of texts by what all documents say (a CorpusEdit) divides the chain: its units are
 measured, all documents are looked at, and then its link has a `cut`, the result for one split. Only then can
-what stands below it be measured.
+what stands below it be measured. One that only drops documents divides nothing.
 
 An expensive step sees only the documents that its gates, the rules and edits above it, did not drop. So their
 verdicts, and with them their thresholds, are part of its components.
@@ -75,6 +75,12 @@ class Link:
     @property
     def is_expensive(self) -> bool:
         return isinstance(self.step, Transform | Rule | Edit) and self.step.expensive
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether what it drops is known while the chain is walked: of a CorpusEdit that changes no text it
+        is not."""
+        return self.drops and (self.rewrites or not isinstance(self.step, CorpusEdit))
 
     @property
     def units(self) -> str:
@@ -166,7 +172,7 @@ def _described(chain: Sequence[Link], options: ReadOptions) -> Iterator[tuple[Li
         if link.is_expensive:
             described["gates"] = list(gates)
         yield link, described
-        if link.drops:
+        if link.is_gate:
             gates.append({**link.verdict(options.carry), "rewrites_above": rewrites_above})
         rewrites_above += link.rewrites
 
@@ -197,6 +203,8 @@ def column_sets(chain: Sequence[Link], format: str, options: ReadOptions) -> lis
             units = link.before_cut.describe(options.carry)
             components = {"reader": reader, "above": list(above), "columns": units}
             sets.append(ColumnSet(link.units, position, components))
+            if not link.rewrites:
+                continue
             if link.cut is None:
                 return sets
         if link.has_columns:

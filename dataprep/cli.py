@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from dataprep.cli_corpora import add_verbs
 from dataprep.narrate import Narrator, printable
 from manifests.errors import UserError
 
@@ -182,15 +183,20 @@ def report(
 def verify(
     corpus: Annotated[Path, typer.Argument(help="The manifest, or the folder that holds it.")],
     quick: Annotated[bool, typer.Option("--quick", help="Sizes and digests of small files only.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a verification with --resume was stopped.")
+    ] = False,
     workers: Workers = CORES,
     as_json: Json = False,
 ) -> None:
     """Hash everything a manifest names and compare. Exit code 1 names each bad file and block."""
+    from manifests.verify import JOURNAL_NAME
     from manifests.verify import verify as verify_corpus
 
     narrator = Narrator()
+    journal = (corpus if corpus.is_dir() else corpus.parent) / JOURNAL_NAME if resume else None
     with narrator.stage("verify", 100):
-        found = verify_corpus(corpus, quick=quick, workers=max(1, workers), progress=_percent(narrator))
+        found = verify_corpus(corpus, quick, max(1, workers), _percent(narrator), journal)
     if as_json:
         _print_json({**asdict(found), "folder": str(found.folder), "ok": found.ok})
     else:
@@ -206,6 +212,66 @@ def verify(
         )
     if not found.ok:
         raise typer.Exit(1)
+
+
+@app.command()
+def contamination(
+    corpus: Annotated[Path, typer.Argument(help="The manifest, or the folder that holds it.")],
+    evals: Annotated[
+        list[str],
+        typer.Option(metavar="PATTERN", help="Files of evaluation sets (repeatable).", show_default=False),
+    ],
+    field: Annotated[
+        list[str],
+        typer.Option(
+            metavar="ROLE=NAME",
+            help="Where a set that is not well known has its question, choices, answer, answer_index, "
+            "context or id (repeatable).",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
+    definition: Annotated[
+        str, typer.Option(help="longest, gpt3, palm, llama3, tulu3 or datatrove.")
+    ] = "longest",
+    share: Annotated[
+        float | None, typer.Option(help="Instead of the definition's.", min=0.000001, max=1)
+    ] = None,
+    frequent: Annotated[
+        int | None,
+        typer.Option(
+            help="An n-gram in more documents is no evidence while isolated; 0: all are.",
+            min=0,
+            show_default="10 for longest, else 0",
+        ),
+    ] = None,
+    answer_near: Annotated[
+        bool, typer.Option("--answer-near", help="The answer must stand near the question.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="A folder for the evidence and the ids of clean and dirty examples."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Look for examples of evaluation sets in a corpus that is built, also of sets that came later.
+
+    Prints of each set how many examples are contaminated, and by how many documents. Removes nothing.
+    """
+    from dataprep.contamination import check_corpus, print_contamination, summary, write_contamination
+    from dataprep.decide.contamination import FREQUENT, Rule
+    from dataprep.evals.options import definition_named, files_named
+
+    narrator = Narrator()
+    files, chosen = files_named(evals, field), definition_named(definition, share, answer_near)
+    with narrator.stage("contamination", 100):
+        often = (FREQUENT if definition == "longest" else 0) if frequent is None else frequent
+        report = check_corpus(corpus, files, chosen, Rule(often or None, answer_near), _percent(narrator))
+    if output is not None:
+        write_contamination(report, output)
+    if as_json:
+        _print_json(summary(report))
+    else:
+        print_contamination(report, Console())
 
 
 @app.command("train-classifier")
@@ -302,6 +368,9 @@ def call_and_explain(command: Callable[[], Any]) -> int:
             print(f"\n{text}", file=sys.stderr)
         return int(exit.code or 0)
     return 0
+
+
+add_verbs(app)
 
 
 def main() -> None:

@@ -16,12 +16,12 @@ from rich.console import Console
 from rich.text import Text
 
 from dataprep.chain import BASE, FINAL, Link
-from dataprep.columnfile import Column, hashes_to_arrow, read_columns
+from dataprep.columnfile import Column, hashes_to_arrow
 from dataprep.last_run import plans_of_last_run
 from dataprep.narrate import printable
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
-from dataprep.stages import measure
+from dataprep.stages.groups import columns_of, split_keys
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
@@ -147,7 +147,7 @@ def _beginning(plan: SplitPlan, row: int) -> str:
 
 
 def _columns(plans: Plans, index: int, name: str) -> Any:
-    return read_columns(plans.cache.get(measure.STAGE, plans.keys[index][name]).file(measure.COLUMNS))
+    return columns_of(split_keys(plans.splits[index], plans.keys[index])[name], plans.cache)
 
 
 def print_explanation(found: Mapping[str, Any], console: Console) -> None:
@@ -174,8 +174,13 @@ def outcome(each: Mapping[str, Any]) -> str:
     also = f" (also {', '.join(each['reasons'][1:])})" if each["reasons"][1:] else ""
     match = ""
     if each["match_path"] is not None:
-        match = f", a copy of {each['match_id'] or ''} in {each['match_path']}, {each['match_position']:,}"
+        match = f", a copy of {each['match_id'] or ''} in {_where(each)}"
     return f"dropped by {each['reasons'][0]}{also}{match}"
+
+
+def _where(each: Mapping[str, Any]) -> str:
+    older = f" of {each['match_corpus']}" if each["match_corpus"] else ""
+    return f"{each['match_path']}, {each['match_position']:,}{older} (similarity {each['similarity']:.2f})"
 
 
 def _print_step(each: Mapping[str, Any], step: str, console: Console) -> None:

@@ -20,12 +20,24 @@ from dataprep.fingerprints import Fingerprints
 from dataprep.readers import InputFile
 from dataprep.readers.splits import make_splits
 from dataprep.recipe import Recipe
-from dataprep.stages import cap, decide, judge, measure, pack, passages, repeats, sample, tokenizer, write
+from dataprep.stages import (
+    cap,
+    decide,
+    index,
+    judge,
+    measure,
+    pack,
+    sample,
+    tokenizer,
+    write,
+)
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.decisions import (
+    CUTTING,
     Planned,
     decision_stages,
     decision_tasks,
+    decisions_of,
     edit_stages,
     edit_tasks,
     removals_of,
@@ -36,14 +48,13 @@ from dataprep.stages.measure import SplitPlan
 from dataprep.why import explain, explain_extents
 from manifests.shard import dtype_for_vocab
 
-CUTTING = (repeats.CUTS, passages.SPANS)
-"""Kinds of stages that leave what a CorpusEdit takes out of texts."""
-
 
 def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
     """The stages of a run, in order."""
     first = [measure.STAGE, *([cap.STAGE] if cap.capped_sources(recipe) else [])]
     last = [decide.STAGE, sample.STAGE, tokenizer.STAGE, write.STAGE, pack.STAGE]
+    if recipe.publish_dedup and decisions_of(recipe):
+        last.append(index.STAGE)
     return (
         *map(Stage, first),
         *edit_stages(recipe),
@@ -149,6 +160,9 @@ class Plans:
                 return write.tasks_of(
                     self.recipe, self.splits, self.keys, self.decided, tokenized, self.dtype
                 )
+            case index.STAGE:
+                links = decisions_of(self.recipe)
+                return index.tasks_of(links, self.groups, self.splits, self.decided)
             case pack.STAGE:
                 return pack.tasks_of(self.recipe, self.written_by_source(), self.dtype)
         return decision_tasks(stage, self.planned)
@@ -179,22 +193,17 @@ class Plans:
                 self.keys.append(keys)
         self.entries[stage.name] = list(entries)
         if stage.kind in CUTTING:
-            for index, plan in with_cuts(stage.label, self.planned).items():
-                self.splits[index] = plan
+            for number, plan in with_cuts(stage.label, self.planned).items():
+                self.splits[number] = plan
 
     def again(self, stage: str) -> None:
         """Plan this stage and those after it once more: some of its entries are gone."""
         names = [each.name for each in stages_of(self.recipe)]
         for each in names[names.index(stage) :]:
             self.entries.pop(each, None)
-        for index, plan in enumerate(self.splits):
-            chain = [
-                link
-                if link.cut and Stage(link.cut.kind, link.label).name in self.entries
-                else link.before_cut
-                for link in plan.chain
-            ]
-            self.splits[index] = replace(plan, chain=tuple(chain))
+        for number, plan in enumerate(self.splits):
+            chain = tuple(link if self._is_cut(link) else link.before_cut for link in plan.chain)
+            self.splits[number] = replace(plan, chain=chain)
 
     def _is_cut(self, link: Link) -> bool:
         return link.cut is not None and Stage(link.cut.kind, link.label).name in self.entries

@@ -18,17 +18,24 @@ from pathlib import Path
 from typing import Any
 
 from dataprep.cache import exclusive
-from dataprep.chain import labels
+from dataprep.chain import applies, labels
+from dataprep.older import described, older_of
 from dataprep.plan import Plans
 from dataprep.report.build import build_report
 from dataprep.runs import SUBSETS
-from dataprep.stages import decide, judge, pack, tokenizer
+from dataprep.stages import contaminated, decide, index, judge, pack, tokenizer
+from dataprep.stages.base import Stage
+from dataprep.stages.decisions import decisions_of
 from dataprep.steps import step_of
+from dataprep.steps.decontaminate import DecontaminateParams, files_of
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
 from manifests.manifest import (
     MANIFEST_NAME,
+    CheckedSet,
+    DedupColumns,
+    DedupPart,
     InputFile,
     Lineage,
     Manifest,
@@ -95,6 +102,7 @@ def _replace(
     (folder / MANIFEST_NAME).unlink(missing_ok=True)
     fsync_directory(folder)
     _link(plans, shards, folder)
+    _link_dedup(plans, unsealed.dedup, folder)
     tokenized = plans.entries[tokenizer.STAGE][0]
     link_or_copy(tokenized.file(tokenizer.FILE), folder / unsealed.tokenizer.file)
     if digest_file(folder / unsealed.tokenizer.file).digest != unsealed.tokenizer.digest:
@@ -104,6 +112,41 @@ def _replace(
     lineage = unsealed.lineage.model_copy(update={"inputs_digest": digest_file(folder / INPUTS_FILE).digest})
     manifest = seal_corpus(folder, unsealed.model_copy(update={"lineage": lineage}), shards)
     return Published(folder, manifest, tuple(shards), report, True)
+
+
+def _dedup_part(plans: Plans) -> DedupPart | None:
+    """What later corpora are held against, if the recipe asks for it."""
+    entries = plans.entries.get(index.STAGE, ())
+    if not entries:
+        return None
+    (entry,) = entries
+    measured: dict[str, Any] = {link.label: described(link) for link in decisions_of(plans.recipe)}
+    return DedupPart(
+        documents_file=index.DOCUMENTS,
+        documents_digest=digest_file(entry.file(index.DOCUMENTS)).digest,
+        documents=entry.facts["documents"],
+        steps={
+            label: DedupColumns(
+                file=name, digest=digest_file(entry.file(name)).digest, measured=measured[label]
+            )
+            for label, name in entry.facts["files"].items()
+        },
+    )
+
+
+def _link_dedup(plans: Plans, part: DedupPart | None, folder: Path) -> None:
+    """Link its files into the folder, and remove those that an older version of the corpus left."""
+    files = {} if part is None else {each.file: each.digest for each in part.steps.values()}
+    if part is not None:
+        files[part.documents_file] = part.documents_digest
+    for path in folder.glob("dedup-*.arrow"):
+        if path.name not in files:
+            path.unlink()
+    for name, digest in files.items():
+        (entry,) = plans.entries[index.STAGE]
+        link_or_copy(entry.file(name), folder / name)
+        if digest_file(folder / name).digest != digest:
+            raise DamagedEntries(index.STAGE, [entry.key])
 
 
 def _shards(plans: Plans) -> list[Shard]:
@@ -166,7 +209,7 @@ def _same(existing: Manifest, unsealed: Manifest, shards: Sequence[Shard], folde
             return False
         if digest_file(folder / existing.lineage.inputs_file).digest != inputs_digest:
             return False
-        if digest_file(folder / existing.tokenizer.file).digest != existing.tokenizer.digest:
+        if any(digest_file(folder / name).digest != digest for name, digest in existing.side_files.items()):
             return False
         written = (folder / MANIFEST_NAME).stat().st_mtime_ns
         return all(_is_older(folder, shard, written) or _is_intact(folder, shard) for shard in shards)
@@ -228,6 +271,7 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
             made: Source(license=recipe.sources[origin].license, subsets=_subsets(made, shards))
             for made, origin in recipe.outputs.items()
         },
+        dedup=_dedup_part(plans),
         created_by=f"headrace {version('headrace')}",
         lineage=Lineage(
             recipe=resolved,
@@ -237,9 +281,20 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
             steps=_step_records(plans),
             funnel=report["funnel"],
             tools={"python": sys.version.split()[0], **{name: version(name) for name in TOOLS}},
-            parents=[],
+            parents=_parents(plans),
+            evals=_checked_sets(plans),
         ),
     )
+
+
+def _parents(plans: Plans) -> list[str]:
+    """The older corpora that this one was held against."""
+    found = {
+        older.name: load_manifest(older.documents.parent).content_digest
+        for link in decisions_of(plans.recipe)
+        for older in older_of(link)
+    }
+    return [f"{name} {digest}" for name, digest in found.items()]
 
 
 def _subsets(source: str, shards: Sequence[Shard]) -> dict[str, Subset]:
@@ -266,6 +321,31 @@ def _inputs(plans: Plans) -> list[InputFile]:
         InputFile(source=source, name=name, size_bytes=size_bytes, digest=digest_value(ranges))
         for (source, name, size_bytes), ranges in extents.items()
     ]
+
+
+def _checked_sets(plans: Plans) -> list[CheckedSet]:
+    """The evaluation sets of every step `decontaminate`, and what was found of them."""
+    found = []
+    for label, entry in zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True):
+        params = entry.parameters
+        if isinstance(params, DecontaminateParams):
+            sources = [made for made, origin in plans.recipe.outputs.items() if applies(entry, origin)]
+            everywhere = len(sources) == len(plans.recipe.outputs)
+            (examples,) = plans.entries[Stage(contaminated.EXAMPLES, label).name]
+            for file, each in zip(files_of(params), examples.facts["sets"], strict=True):
+                found.append(
+                    CheckedSet(
+                        name=each["name"],
+                        digest=each["digest"],
+                        definition=params.definition,
+                        action=file.action or params.action,
+                        sources=None if everywhere else sources,
+                        examples=each["examples"],
+                        contaminated=each["contaminated"],
+                        documents=each["documents"],
+                    )
+                )
+    return found
 
 
 def _step_records(plans: Plans) -> list[StepRecord]:

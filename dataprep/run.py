@@ -43,6 +43,9 @@ WHAT_STAGES_DO = {
     "units": "by partition",
     "repeats": "in several documents",
     "cuts": "what goes",
+    "grams": "how many documents have what",
+    "evidence": "documents with examples",
+    "examples": "which are contaminated",
     "passages": "read again, as tokens",
     "layout": "where documents are",
     "windows": "by part",
@@ -61,6 +64,7 @@ WHAT_STAGES_DO = {
     "tokenizer": "train or load, choose engine",
     "write": "tokenize, sort",
     "pack": "merge into shards",
+    "index": "for later corpora",
 }
 
 

@@ -127,7 +127,7 @@ def _signature(text: bytes, params: MinhashDedupParams) -> tuple[Signatures, int
             f"the text is not UTF-8: {error.reason} at byte {error.start:,}", where="--text"
         ) from None
     texts = Texts.from_bytes([text])
-    found, flags = signatures(texts.data, texts.offsets, params.shingling, params.permutations)
+    found, flags, _ = signatures(texts.data, texts.offsets, params.shingling, params.permutations)
     if flags[0] == WORDLESS:
         raise UserError("the text has no words, so nothing is similar to it", where="--text")
     return found[0], int(flags[0])

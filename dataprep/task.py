@@ -21,8 +21,10 @@ from typing import Any
 from dataprep.cache import Cache
 from dataprep.stages import (
     cap,
+    contaminated,
     copies,
     decide,
+    index,
     judge,
     measure,
     near,
@@ -44,6 +46,9 @@ EXECUTE: dict[str, Callable[[Mapping[str, Any], Cache, Path], dict[str, Any]]] =
     repeats.UNITS: repeats.write_unit_records,
     repeats.REPEATS: repeats.find_repeats,
     repeats.CUTS: repeats.write_unit_cuts,
+    contaminated.GRAMS: contaminated.count_grams,
+    contaminated.EVIDENCE: contaminated.write_evidence,
+    contaminated.EXAMPLES: contaminated.judge_examples,
     passages.PASSAGES: passages.write_passages,
     passages.LAYOUT: passages.write_layout,
     passages.WINDOWS: passages.write_windows,
@@ -61,6 +66,7 @@ EXECUTE: dict[str, Callable[[Mapping[str, Any], Cache, Path], dict[str, Any]]] =
     tokenizer.STAGE: tokenizer.execute,
     write.STAGE: write.execute,
     pack.STAGE: pack.execute,
+    index.STAGE: index.execute,
 }
 
 

@@ -35,6 +35,7 @@ SCHEMA = pa.schema(
         pa.field("verdict", pa.string(), nullable=False),
         pa.field("output", pa.string()),
         pa.field("reasons", pa.list_(pa.string()), nullable=False),
+        pa.field("match_corpus", pa.string()),
         pa.field("match_source", pa.string()),
         pa.field("match_id", pa.string()),
         pa.field("match_path", pa.string()),
@@ -45,8 +46,9 @@ SCHEMA = pa.schema(
 )
 """source: of the recipe. text_bytes: as read. verdict: "train", "holdout" or "dropped". output: the source of
 the corpus that it is in. reasons: "step: reason", the one that it was dropped for first. match_...: the
-document that it is a duplicate of, and that stays; similarity: Jaccard, 1 for an exact copy. cluster_size:
-how many documents this one stands for, itself included (1 for those that do not stay)."""
+document that it is a duplicate of, and that stays, maybe one of an older corpus (name@version); similarity:
+Jaccard, 1 for an exact copy. cluster_size: how many documents this one stands for, itself included (1 for
+those that do not stay)."""
 
 
 def write_verdicts(plans: Plans, path: Path) -> int:
@@ -90,7 +92,7 @@ def _rows(plans: Plans, index: int, rows: range, places: Places | None = None) -
         "output": pa.array(outputs[verdict["output"]], pa.string(), mask=~kept),
         "reasons": reasons_of(verdict, [f"{label}: {reason}" for label, reason in entry.facts["reasons"]]),
         **{f"match_{name}": match[name] for name in PLACE},
-        "similarity": pa.array(verdict["similarity_ppm"] / 1e6, mask=verdict["match"] < 0),
+        "similarity": pa.array(verdict["similarity_ppm"] / 1e6, mask=verdict["match"] == -1),
         "cluster_size": pa.array(verdict["cluster_size"]),
     }
     return pa.table({name: columns[name] for name in SCHEMA.names}, schema=SCHEMA)
@@ -113,7 +115,8 @@ def reasons_of(verdict: dict[str, Any], labels: Sequence[str]) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), names)
 
 
-PLACE = ("source", "id", "path", "position")
+PLACE = ("corpus", "source", "id", "path", "position")
+"""Of a document; `corpus` is null for one of this corpus."""
 
 
 def places_in(plans: Plans, index: int) -> dict[str, pa.Array]:
@@ -122,6 +125,7 @@ def places_in(plans: Plans, index: int) -> dict[str, pa.Array]:
     base: Any = read_columns(plans.cache.get(measure.STAGE, keys[BASE]).file(measure.COLUMNS))
     names = pa.array([extent.file.name for extent in plan.split.extents], pa.string())
     return {
+        "corpus": pa.nulls(len(base["id"]), pa.string()),
         "source": pa.array([plan.split.source] * len(base["id"]), pa.string()),
         "id": base["id"],
         "path": names.take(pa.array(base["extent"])),
@@ -131,23 +135,45 @@ def places_in(plans: Plans, index: int) -> dict[str, pa.Array]:
     }
 
 
+def _older_places(older: Sequence[Sequence[Any]], numbers: npt.NDArray[np.int64]) -> list[pa.Table]:
+    """The places of documents of older corpora, in the order of their numbers, all of them below -1."""
+    wanted = -2 - numbers[::-1]  # ascending
+    tables = []
+    first = 0
+    for _, name, file, count in older:
+        mine = wanted[(wanted >= first) & (wanted < first + count)] - first
+        first += count
+        if len(mine):
+            columns = read_columns(Path(file))
+            found = {each: pa.array(columns[each]).take(pa.array(mine)) for each in PLACE[1:]}
+            tables.append(pa.table({"corpus": pa.array([name] * len(mine), pa.string()), **found}))
+    if not tables:
+        return []
+    together = pa.concat_tables(tables)
+    return [together.take(pa.array(np.arange(together.num_rows)[::-1]))]
+
+
 class Places:
     """Where some documents came from. Each split that holds some of them is looked at once."""
 
     def __init__(self, plans: Plans, numbers: npt.NDArray[np.int64]) -> None:
-        """`numbers`: of the documents over all splits; those below 0 are none."""
-        self._numbers = np.unique(numbers[numbers >= 0])
-        starts = [facts["start"] for facts in plans.entries[decide.STAGE][0].facts["splits"]]
-        split_of = np.searchsorted(starts, self._numbers, side="right") - 1
-        tables = [pa.table({name: pa.nulls(1, SCHEMA.field(name).type) for name in PLACE})]
+        """`numbers`: of the documents over all splits, -1 for none, or below for those of older corpora (see
+        stages/decide.py)."""
+        self._numbers = np.unique(numbers[numbers != -1])
+        facts = plans.entries[decide.STAGE][0].facts
+        starts = [each["start"] for each in facts["splits"]]
+        ours = self._numbers[self._numbers >= 0]
+        split_of = np.searchsorted(starts, ours, side="right") - 1
+        tables = [pa.table({name: pa.nulls(1, SCHEMA.field(f"match_{name}").type) for name in PLACE})]
         for index in np.unique(split_of).tolist():
-            rows = pa.array(self._numbers[split_of == index] - starts[index])
+            rows = pa.array(ours[split_of == index] - starts[index])
             places = places_in(plans, index)
             tables.append(pa.table({name: places[name].take(rows) for name in PLACE}))
+        tables[1:1] = _older_places(facts["older"], self._numbers[self._numbers < 0])
         self._table = pa.concat_tables(tables).combine_chunks()
 
     def of(self, numbers: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
         """The places of those among them; null for -1."""
-        rows = np.where(numbers < 0, 0, 1 + np.searchsorted(self._numbers, numbers))
+        rows = np.where(numbers == -1, 0, 1 + np.searchsorted(self._numbers, numbers))
         taken = self._table.take(pa.array(rows)).combine_chunks()
         return {name: taken.column(name).chunk(0) if len(numbers) else pa.nulls(0) for name in PLACE}

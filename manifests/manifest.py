@@ -28,12 +28,12 @@ from manifests.lists import (
     write_input_list,
     write_shard_list,
 )
-from manifests.shard import dtype_for_vocab
 
 __all__ = [
     "FORMAT_VERSION",
     "MANIFEST_NAME",
     "UPGRADES",
+    "CheckedSet",
     "InputFile",
     "Lineage",
     "Manifest",
@@ -56,14 +56,37 @@ __all__ = [
     "write_shard_list",
 ]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 3
 MANIFEST_NAME = "manifest.json"
+
+MAX_ID = {"uint16": 2**16 - 1, "int32": 2**31 - 1}
 
 StrPath = str | PathLike[str]
 Json = dict[str, Any]
 """A manifest as JSON gives it, of any version."""
 
-UPGRADES: dict[int, Callable[[Json], Json]] = {}
+
+def _to_version_2(data: Json) -> Json:
+    """Version 1 knew corpora of `dataprep run` only: shuffled, hashed by text, dtype by Megatron's rule."""
+    known = {"order": "shuffled", "content_hash": "text"}
+    sources = data.get("sources")
+    if isinstance(sources, dict):  # what else it may be is for the models to refuse
+        sources = {
+            name: {**source, **known} if isinstance(source, dict) else source
+            for name, source in sources.items()
+        }
+    return {**data, "format_version": 2, "sources": sources}
+
+
+def _to_version_3(data: Json) -> Json:
+    """Version 2 did not say which evaluation sets a corpus was checked against."""
+    lineage = data.get("lineage")
+    if isinstance(lineage, dict):
+        lineage = {**lineage, "evals": []}
+    return {**data, "format_version": 3, "lineage": lineage}
+
+
+UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2, 2: _to_version_3}
 """From a format version to the function that makes it the next one: pure, on the JSON, never removed."""
 
 
@@ -114,6 +137,11 @@ class Source(Record):
 
     license: str | None
     subsets: dict[SubsetName, Subset]
+    order: Literal["shuffled", "stored"] = "shuffled"
+    """Whether the documents lie in the order of a keyed hash, or, numbered, as their files had them."""
+    content_hash: Literal["text", "tokens"] = "text"
+    """What `content_hash` in the document tables is of. Of tokens (and `text_bytes` is 0) where the text is
+    not known, since the tokens were made elsewhere and cannot be decoded exactly."""
 
 
 class StepRecord(Record):
@@ -142,6 +170,25 @@ class StepRecord(Record):
         return self
 
 
+class CheckedSet(Record):
+    """An evaluation set that a corpus was checked against; see `checked.py` for who asks."""
+
+    name: str
+    digest: Digest
+    """Of the bytes of its file."""
+    definition: str
+    """By what rule an example counts as found."""
+    action: Literal["report", "drop", "cut"]
+    """What became of documents that hold one."""
+    sources: list[Name] | None
+    """The sources that were checked; None for all."""
+    examples: Count
+    contaminated: Count | None
+    """Examples that were found before anything was dropped or cut; None where they were not counted."""
+    documents: Count | None
+    """Documents that hold one; None where they were not counted."""
+
+
 class Lineage(Record):
     """How the corpus was made."""
 
@@ -158,13 +205,33 @@ class Lineage(Record):
     """Versions of what the bytes depend on."""
     parents: list[str]
     """Corpora that this one was made with, as name@version and content digest."""
+    evals: list[CheckedSet] = Field(default_factory=list)
+    """Evaluation sets that it was checked against."""
+
+
+class DedupColumns(Record):
+    """What one deduplication compared, of the documents that are in the corpus."""
+
+    file: RelativePath
+    digest: Digest
+    measured: dict[str, JsonValue]
+    """Step, version, parameters, and versions of what it depends on: a later corpus must have the same."""
+
+
+class DedupPart(Record):
+    """What a later corpus needs in order to leave out what this one has; no part of the tokens."""
+
+    documents_file: RelativePath
+    documents_digest: Digest
+    documents: Count
+    steps: dict[str, DedupColumns]
 
 
 class Manifest(Record):
     """One version of a corpus."""
 
     format: Literal["headrace-manifest"] = "headrace-manifest"
-    format_version: Literal[1] = 1
+    format_version: Literal[3] = 3
     corpus: Name
     version: Version
     content_digest: Digest | Literal[""] = ""
@@ -172,22 +239,40 @@ class Manifest(Record):
     manifest_digest: Digest | Literal[""] = ""
     """Of this file with this field empty, see `manifest_digest`; empty only until it is sealed."""
     dtype: Literal["uint16", "int32"]
+    """Holds every id of the vocabulary. What is written here follows Megatron's rule (`dtype_for_vocab`);
+    what was made elsewhere may be wider, or use the ids from 65,500 on."""
     tokenizer: TokenizerInfo
     sources: dict[Name, Source]
     """In the order of the recipe."""
     shards_file: RelativePath = "shards.parquet"
     shards_digest: Digest | Literal[""] = ""
     """Of the bytes of that file, a list of Shard; empty only until it is sealed."""
+    dedup: DedupPart | None = None
+    """Only where the recipe asks for it."""
     created_by: str
     """Program and version."""
     lineage: Lineage
 
+    @property
+    def side_files(self) -> dict[str, str]:
+        """Every file beside the shards, and the digest of its bytes."""
+        found: dict[str, str] = {
+            self.tokenizer.file: self.tokenizer.digest,
+            self.lineage.inputs_file: self.lineage.inputs_digest,
+            self.shards_file: self.shards_digest,
+        }
+        if self.dedup is not None:
+            found[self.dedup.documents_file] = self.dedup.documents_digest
+            found |= {each.file: each.digest for each in self.dedup.steps.values()}
+        return found
+
     @model_validator(mode="after")
     def _check_dtype(self) -> Self:
-        wanted = dtype_for_vocab(self.tokenizer.vocab_size).name
-        if self.dtype != wanted:
+        greatest = self.tokenizer.vocab_size - 1
+        if greatest > MAX_ID[self.dtype]:
             raise ValueError(
-                f"dtype is {self.dtype}; a vocabulary of {self.tokenizer.vocab_size} is stored as {wanted}"
+                f"dtype is {self.dtype}, which holds ids up to {MAX_ID[self.dtype]:,}; the vocabulary goes "
+                f"up to {greatest:,}"
             )
         return self
 

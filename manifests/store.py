@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
@@ -62,7 +61,8 @@ def publish(
                 place = folder / path.relative_to(corpus.folder)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 if path.is_file():  # what is missing is named by the verification
-                    link_or_copy(path, place)
+                    # Of a symbolic link, the file itself: what is published must not vanish with another.
+                    link_or_copy(path.resolve(), place)
             report = verify(folder, workers=workers, progress=progress)
             if not report.ok:
                 raise UserError(
@@ -78,9 +78,10 @@ def publish(
 
 
 def resolve(reference: str, root: StrPath) -> Path:
-    """Return the folder of a published corpus, given "name@1.2.0" or "name@latest".
+    """Return the folder of a published corpus, given "name@1.2.0", "name@1.2", "name@1" or "name@latest".
 
-    Latest is the greatest semantic version, and a pre-release only where there is nothing else.
+    Latest is the greatest semantic version, and a pre-release only where there is nothing else; of a version
+    with parts left out it is the latest that begins with the others.
     Raises UserError, listing what there is.
     """
     name, separator, version = reference.partition("@")
@@ -93,9 +94,11 @@ def resolve(reference: str, root: StrPath) -> Path:
         hint = f"did you mean {near[0]}?" if near else f"published are: {', '.join(names) or 'none'}"
         raise UserError(f"no corpus {name} is published", where=str(root), hint=hint)
     versions = published_versions(name, root)
-    if version == "latest" and versions:
-        releases = [text for text in versions if "-" not in text.partition("+")[0]]
-        version = (releases or versions)[-1]
+    if version == "latest" or re.fullmatch(r"[0-9]+(\.[0-9]+)?", version):
+        begin = "" if version == "latest" else f"{version}."
+        mine = [text for text in versions if text.startswith(begin)]
+        releases = [text for text in mine if "-" not in text.partition("+")[0]]
+        version = (releases or mine or [version])[-1]
     if version not in versions:
         hint = f"published are: {', '.join(versions) or 'none'}"
         raise UserError(f"{name} has no version {version}", where=str(root / name), hint=hint)
@@ -132,13 +135,7 @@ def version_key(version: str) -> tuple[object, ...]:
 
 def _files_of(corpus: Corpus) -> list[Path]:
     manifest = corpus.manifest
-    names: Sequence[str] = (
-        MANIFEST_NAME,
-        manifest.shards_file,
-        manifest.tokenizer.file,
-        manifest.lineage.inputs_file,
-    )
-    files = [corpus.folder / name for name in names]
+    files = [corpus.folder / name for name in (MANIFEST_NAME, *manifest.side_files)]
     for shard in corpus.shards:
         files.extend(shard_files(corpus.folder, shard))
     return files

@@ -1,7 +1,7 @@
 """Sizes, counts and shares as people write them: 20MB, 1GiB, 100M, 1.5B, 0.1%.
 
-`Size`, `Count` and `Share` are field types for pydantic models. A value that is not a whole number of bytes
-or things is refused, never rounded. Durations and rates are not here.
+`Size`, `Count`, `Share` and `Ratio` are field types for pydantic models. A value that is not a whole number
+of bytes or things is refused, never rounded. Durations and rates are not here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from fractions import Fraction
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from manifests.wording import describe
 
@@ -68,6 +68,12 @@ def parse_share(value: object) -> float:
     return share
 
 
+def parse_percentage(value: object) -> object:
+    """ "95%" as 0.95; anything else as it is, for the checks of a number that follow."""
+    match = _SHARE.fullmatch(value.strip()) if isinstance(value, str) else None
+    return float(Fraction(match[1]) / 100) if match is not None and match[2] else value
+
+
 def format_bytes(size_bytes: int | float) -> str:
     """Three significant digits and a decimal unit: "512 B", "20 MB", "1.23 GB"."""
     value = float(size_bytes)
@@ -78,6 +84,14 @@ def format_bytes(size_bytes: int | float) -> str:
     return f"{value:,.0f} PB"
 
 
-Size = Annotated[int, BeforeValidator(parse_size)]
-Count = Annotated[int, BeforeValidator(parse_count)]
-Share = Annotated[float, BeforeValidator(parse_share)]
+# The input types are for the JSON Schemas, which say what may be written.
+Size = Annotated[int, BeforeValidator(parse_size, json_schema_input_type=int | str)]
+Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int | str)]
+Share = Annotated[float, BeforeValidator(parse_share, json_schema_input_type=float | str)]
+"""A part of a whole, more than nothing."""
+Ratio = Annotated[
+    float,
+    Field(ge=0, le=1, allow_inf_nan=False),
+    BeforeValidator(parse_percentage, json_schema_input_type=float | str),
+]
+"""A limit from 0 to 1: 0.95, or "95%"."""

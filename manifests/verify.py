@@ -20,6 +20,7 @@ from manifests.check import Problem, ShardCheck, full_check, identities, quick_c
 from manifests.consistency import inconsistencies
 from manifests.files import is_temporary
 from manifests.fingerprint import digest_file
+from manifests.journal import Journal, stat_of
 from manifests.lists import Shard, read_input_list, read_shard_list
 from manifests.manifest import (
     MANIFEST_NAME,
@@ -42,6 +43,9 @@ R = TypeVar("R")
 
 Progress = Callable[[int, int], None]
 """Called with the bytes checked so far and the bytes to check, from several threads, one at a time."""
+
+JOURNAL_NAME = ".verify-journal"
+"""Where `dataprep verify --resume` keeps its journal: in the folder of the corpus."""
 
 SHARD_SUFFIXES = (".bin", ".idx", ".blocks", ".documents.parquet")
 
@@ -74,7 +78,11 @@ class VerifyReport:
 
 
 def verify(
-    path: StrPath, quick: bool = False, workers: int = 1, progress: Progress | None = None
+    path: StrPath,
+    quick: bool = False,
+    workers: int = 1,
+    progress: Progress | None = None,
+    journal: StrPath | None = None,
 ) -> VerifyReport:
     """Check a corpus, given its folder or its `manifest.json`.
 
@@ -82,6 +90,10 @@ def verify(
     document tables with each other. A quick one compares sizes, headers, counts, first keys and the digests
     of the manifest and its side files. Shards are checked in `workers` threads; the report does not depend on
     how many. Raises ManifestError only when there is no manifest at `path`.
+
+    journal  a file in which a full verification notes the shards that it found sound. One that was stopped
+             goes on from there: a shard whose files were not touched since is not read again. It is removed
+             at the end
     """
     file = manifest_path(path)
     folder = file.parent
@@ -93,7 +105,15 @@ def verify(
         meter = _Meter(
             progress, sum(_size_bytes(path) for shard in shards for path in shard_files(folder, shard))
         )
-        checks = _check_shards(folder, manifest, shards, quick, workers, meter)
+        kept = None if journal is None or quick else Journal(journal, manifest.manifest_digest)
+        try:
+            checks = _check_shards(folder, manifest, shards, quick, workers, meter, kept)
+        except BaseException:
+            if kept is not None:
+                kept.close()
+            raise
+        if kept is not None:
+            kept.finish()
         _name_swapped(checks, quick)
         _compare_neighbours(checks)
     side_files = [] if manifest is None else _side_files(folder, manifest)
@@ -134,8 +154,7 @@ def _checked_manifest(file: Path, problems: list[Problem]) -> Manifest | None:
 
 
 def _side_files(folder: Path, manifest: Manifest) -> list[Path]:
-    names = (manifest.tokenizer.file, manifest.lineage.inputs_file, manifest.shards_file)
-    return [folder / name for name in names]
+    return [folder / name for name in manifest.side_files]
 
 
 def _checked_lists(folder: Path, manifest: Manifest, problems: list[Problem]) -> list[Shard]:
@@ -144,11 +163,7 @@ def _checked_lists(folder: Path, manifest: Manifest, problems: list[Problem]) ->
     def add(name: str, what: str) -> None:
         problems.append(Problem(name, None, None, what))
 
-    for name, wanted in (
-        (manifest.tokenizer.file, manifest.tokenizer.digest),
-        (manifest.lineage.inputs_file, manifest.lineage.inputs_digest),
-        (manifest.shards_file, manifest.shards_digest),
-    ):
+    for name, wanted in manifest.side_files.items():
         try:
             if digest_file(folder / name).digest != wanted:
                 add(name, "the content is not what the manifest says")
@@ -185,17 +200,40 @@ def _read_list(
 
 
 def _check_shards(
-    folder: Path, manifest: Manifest, shards: Sequence[Shard], quick: bool, workers: int, meter: _Meter
+    folder: Path,
+    manifest: Manifest,
+    shards: Sequence[Shard],
+    quick: bool,
+    workers: int,
+    meter: _Meter,
+    journal: Journal | None,
 ) -> list[ShardCheck]:
     def check(shard: Shard) -> ShardCheck:
-        if not quick:
+        if quick:
+            found = quick_check(folder, shard, manifest)
+            meter.add(found.bytes)
+            return found
+        if journal is None:
             return full_check(folder, shard, manifest, meter.add)
-        found = quick_check(folder, shard, manifest)
-        meter.add(found.bytes)
+        files = shard_files(folder, shard)
+        last_key = journal.last_key(shard.name, files)
+        if last_key is not None:
+            known = ShardCheck(shard, folder, last_key=last_key, files=len(files))
+            known.bytes = sum(map(_size_bytes, files))
+            meter.add(known.bytes)
+            return known
+        before = stat_of(files)
+        found = full_check(folder, shard, manifest, meter.add)
+        if not found.problems:
+            journal.add(shard.name, before, files, found.last_key)
         return found
 
     with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(check, shards))
+        try:
+            return list(pool.map(check, shards))
+        except BaseException:  # stopped: what is not begun is not begun
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _name_swapped(checks: Sequence[ShardCheck], quick: bool) -> None:

@@ -27,6 +27,12 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def evals_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Indexes of evaluation sets are kept with the tests, also by the processes that they start."""
+    os.environ["HEADRACE_EVALS"] = str(tmp_path_factory.mktemp("evals"))
+
+
 @pytest.fixture(scope="session")
 def data_pack() -> Path:
     """The folder of real text that lies beside a checkout, or where HEADRACE_DATA says."""

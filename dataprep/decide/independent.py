@@ -3,7 +3,7 @@
 A document is removed if and only if a better one that stays is similar to it. So the result is unique,
 whatever the order of the edges, and there are no chains: A does not remove Z because of what lies between.
 Documents are named by rank, 0 the best, and an edge is a row (better, worse, similarity in millionths) of
-int64[m, 3], each pair once. Documents without edges stay, and are not mentioned.
+int64[m, 3], a pair any number of times. Documents without edges stay, and are not mentioned.
 
 The ranks are cut into ranges, taken in order. A range is decided when all better ones are: what those decided
 about it came as messages (the edges from documents that stay), and the rest is one walk over its own edges,
@@ -23,18 +23,39 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Union
 
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.kernels.sweep import sweep
+from dataprep.kernels.partitions import order_of
+from dataprep.kernels.sweep import spread, sweep
 
 Int64s = npt.NDArray[np.int64]
 Edges = npt.NDArray[np.int64]
 
+Part = Union[Edges, Path, "RowFile"]
+"""Rows in memory, in a file that goes when they are read, or in one that stays."""
+
 NO_EDGES: Edges = np.zeros((0, 3), dtype=np.int64)
 FANOUT, BINS = 256, 4096
 ROW_BYTES = 24
+DENSE = 4
+"""Documents of a range, for each of its rows, up to which all have a place in memory, edges or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowFile:
+    """Rows of a file, for `independent_in_ranges`. (Pages of a memory map would count as memory.)"""
+
+    path: Path
+
+    def __len__(self) -> int:
+        return self.path.stat().st_size // ROW_BYTES
+
+    def __getitem__(self, rows: slice) -> Edges:
+        start, stop, _ = rows.indices(len(self))
+        return np.fromfile(self.path, np.int64, 3 * (stop - start), offset=start * ROW_BYTES).reshape(-1, 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,21 +73,21 @@ class _Range:
 
     first: int
     end: int
-    edges: list[Edges | Path] = field(default_factory=list)
-    messages: list[Edges | Path] = field(default_factory=list)
+    edges: list[Part] = field(default_factory=list)
+    messages: list[Part] = field(default_factory=list)
 
 
 def independent(edges: Edges) -> Removed:
     """All removed documents of a graph that fits into memory."""
-    return _decided(edges, NO_EDGES, np.iinfo(np.int64).max)[0]
+    return _decided(edges, NO_EDGES, 0, int(edges[:, 1].max(initial=-1)) + 1)[0]
 
 
 def independent_in_ranges(
-    edges: Sequence[Edges], num_documents: int, limit: int, folder: Path
+    edges: Sequence[Edges | RowFile], num_documents: int, limit: int, folder: Path
 ) -> Iterator[Removed]:
     """All removed documents, range by range, ascending.
 
-    edges          the graph in any number of parts (memory maps will do), in any order
+    edges          the graph in any number of parts, in any order, a pair any number of times
     num_documents  one more than the highest rank
     limit          rows held in memory, at about 200 bytes a row
     folder         empty; files in it come and go, at most 48 bytes an edge at a time
@@ -77,10 +98,10 @@ def independent_in_ranges(
         if _size(current.edges) + _size(current.messages) <= limit:
             held = np.concatenate([NO_EDGES, *_rows(current.edges, limit)])
             told = np.concatenate([NO_EDGES, *_rows(current.messages, limit)])
-            removed, messages = _decided(held, told, current.end)
+            removed, messages = _decided(held, told, current.first, current.end)
             if removed.documents.size:
                 yield removed
-            _distribute(messages, messages[:, 1], pending, "messages", folder)
+            _distribute(messages, 1, pending, "messages", folder)
         elif current.end - current.first > 1:
             pending[:0] = _split(current, limit, folder)
         else:
@@ -89,7 +110,7 @@ def independent_in_ranges(
                 yield Removed(first[:, 1], first[:, 0], first[:, 2])
             else:
                 for rows in _rows(current.edges, limit):
-                    _distribute(rows, rows[:, 1], pending, "messages", folder)
+                    _distribute(rows, 1, pending, "messages", folder)
         for part in current.edges + current.messages:
             if isinstance(part, Path):
                 part.unlink()
@@ -106,23 +127,25 @@ def cluster_sizes(matches: Sequence[Int64s]) -> tuple[Int64s, Int64s]:
     return keepers, sizes + 1
 
 
-def _decided(edges: Edges, messages: Edges, end: int) -> tuple[Removed, Edges]:
-    """What goes of the documents below `end` that have these edges and messages, and the messages to those
-    from `end` on."""
-    edges = edges[np.argsort(edges[:, 0], kind="stable")]
+def _decided(edges: Edges, messages: Edges, first: int, end: int) -> tuple[Removed, Edges]:
+    """What goes of the documents from `first` to `end` that have these edges and messages, and the messages
+    to those from `end` on, the best first."""
     inside = edges[:, 1] < end
-    documents = np.unique(np.concatenate([edges[:, 0], edges[inside, 1], messages[:, 1]]))
+    if end - first <= DENSE * (len(edges) + len(messages)):
+        documents = np.arange(first, end)
+        better, told = edges[:, 0] - first, messages[:, 1] - first
+        worse = np.where(inside, edges[:, 1] - first, -1)
+    else:
+        documents = np.unique(np.concatenate([edges[:, 0], edges[inside, 1], messages[:, 1]]))
+        better, told = np.searchsorted(documents, edges[:, 0]), np.searchsorted(documents, messages[:, 1])
+        worse = np.where(inside, np.searchsorted(documents, edges[:, 1]), -1)
     match = np.full(documents.size, -1, dtype=np.int64)
     similarity = np.zeros(documents.size, dtype=np.int64)
-    told, first = np.unique(messages[:, 1], return_index=True)
-    places = np.searchsorted(documents, told)
-    match[places], similarity[places] = messages[first, 0], messages[first, 2]
     passed = np.zeros(len(edges), dtype=bool)
-    better = np.searchsorted(documents, edges[:, 0])
-    worse = np.where(inside, np.searchsorted(documents, edges[:, 1]), -1)
-    sweep(better, worse, edges[:, 2].copy(), documents, match, similarity, passed)
+    order = order_of(better.view(np.uint64))
+    sweep(edges, order, better, worse, messages, told, documents, match, similarity, passed)
     gone = match >= 0
-    return Removed(documents[gone], match[gone], similarity[gone]), edges[passed]
+    return Removed(documents[gone], match[gone], similarity[gone]), edges[order[passed[order]]]
 
 
 def _split(whole: _Range, limit: int, folder: Path) -> list[_Range]:
@@ -144,40 +167,37 @@ def _split(whole: _Range, limit: int, folder: Path) -> list[_Range]:
     firsts = firsts[firsts < whole.end]
     ranges = [_Range(first, end) for first, end in pairwise([*firsts.tolist(), whole.end])]
     for rows in _rows(whole.edges, limit):
-        _distribute(rows, rows[:, 0], ranges, "edges", folder)
+        _distribute(rows, 0, ranges, "edges", folder)
     for rows in _rows(whole.messages, limit):
-        _distribute(rows, rows[:, 1], ranges, "messages", folder)
+        _distribute(rows, 1, ranges, "messages", folder)
     return ranges
 
 
-def _distribute(rows: Edges, by: Int64s, ranges: list[_Range], kind: str, folder: Path) -> None:
-    """Append each row to the file of the range that its document is in; rows of a range keep their order."""
-    which = np.searchsorted([each.first for each in ranges], by, side="right") - 1
-    order = np.argsort(which, kind="stable")
-    ends = np.searchsorted(which[order], np.arange(len(ranges) + 1))
-    for number in np.flatnonzero(np.diff(ends)).tolist():
+def _distribute(rows: Edges, column: int, ranges: list[_Range], kind: str, folder: Path) -> None:
+    """Append each row to the file of the range that its column is in; rows of a range keep their order."""
+    if not len(rows):
+        return
+    rows, offsets = spread(rows, column, np.array([each.first for each in ranges], dtype=np.int64))
+    for number in np.flatnonzero(np.diff(offsets)).tolist():
         each = ranges[number]
         path = folder / f"{kind}-{each.first}-{each.end}"
         with path.open("ab") as file:
-            file.write(rows[order[ends[number] : ends[number + 1]]].tobytes())
+            rows[offsets[number] : offsets[number + 1]].tofile(file)
         parts = each.edges if kind == "edges" else each.messages
         if not parts:
             parts.append(path)
 
 
-def _size(parts: list[Edges | Path]) -> int:
+def _size(parts: list[Part]) -> int:
     """Rows."""
     return sum(part.stat().st_size // ROW_BYTES if isinstance(part, Path) else len(part) for part in parts)
 
 
-def _rows(parts: list[Edges | Path], limit: int) -> Iterator[Edges]:
+def _rows(parts: list[Part], limit: int) -> Iterator[Edges]:
     """All rows in order, at most a quarter of the limit at a time."""
     chunk = max(1, limit // 4)
     for part in parts:
         if isinstance(part, Path):
-            with part.open("rb") as file:
-                while data := file.read(chunk * ROW_BYTES):
-                    yield np.frombuffer(data, dtype=np.int64).reshape(-1, 3)
-        else:
-            for start in range(0, len(part), chunk):
-                yield np.asarray(part[start : start + chunk])
+            part = RowFile(part)
+        for start in range(0, len(part), chunk):
+            yield np.asarray(part[start : start + chunk])

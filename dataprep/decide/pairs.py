@@ -1,13 +1,14 @@
 """The pairs of one partition, compared: which are similar, and which need the texts to say.
 
 Reads the partition's slice of every file (`partitions.py`), leaves out keys that come once, and compares the
-documents of each bucket that may be similar (`bands.py`) by the low bytes of their signatures, a chunk of
-pairs at a time. A pair whose documents meet in bands of several partitions is found in each; `independent.py`
-takes it any number of times.
+documents of each bucket with its leaders (`bands.py`) by the low bytes of their signatures, a chunk at a
+time. A pair is written once for each of the first three bands in which its documents meet, whatever the
+partition; in large buckets only in the first, so that a template with a million copies has 64 pairs a
+document and not 64 in each band. `independent.py` takes a pair any number of times.
 
-Signatures are looked up by rank, ascending, in a file of one byte a value: 112 bytes a document, which says
+Signatures are looked up by rank in a file of one byte a value: 112 bytes a document, which says
 as much as all four bytes of each value (the standard deviation of the estimate at similarity 0.75 is 0.0410
-and not 0.0409), at a fourth of the reads. Memory: `HELD_BYTES` a record and about 500 MB for a chunk, however
+and not 0.0409), at a fourth of the reads. Memory: `HELD_BYTES` a record and about 200 MB for a chunk, however
 large the file of signatures is. Slow twin: `tests/reference/near_duplicates.py`.
 """
 
@@ -15,28 +16,27 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.decide.bands import distinct_pairs
 from dataprep.decide.partitions import read_partition
-from dataprep.decide.verify import MARGIN_PPM, unsettled
+from dataprep.decide.verify import MARGIN_PPM
 from dataprep.kernels.buckets import ordered_buckets
-from dataprep.kernels.minhash import estimate_ppm
-from dataprep.kernels.partitions import maybe_repeated, pairs_of_buckets
+from dataprep.kernels.comparisons import Buckets, comparable, similar_pairs
+from dataprep.kernels.minhash import estimates_of_equal
+from dataprep.kernels.partitions import maybe_repeated, order_of
 from manifests.errors import UserError
 
 Int64s = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 LowBytes = npt.NDArray[np.uint8]
 Lookup = Callable[[Int64s], LowBytes]
-"""Low bytes uint8[k, permutations] of the documents with these ranks, ascending, each once."""
+"""Low bytes uint8[k, permutations] of the documents with these ranks, in any order."""
 
-CHUNK_PAIRS = 1 << 20
+CHUNK = 1 << 19
 STRETCH = 4096
 NO_ROWS: Int64s = np.zeros((0, 3), dtype=np.int64)
 
@@ -76,19 +76,30 @@ def compared_chunks(
     signature_lookup: Lookup,
     threshold_ppm: int,
     margin_ppm: int = MARGIN_PPM,
-    chunk_pairs: int = CHUNK_PAIRS,
+    chunk: int = CHUNK,
 ) -> Iterator[Compared]:
-    """The same, a chunk of candidates at a time; a pair comes once in each chunk."""
-    buckets = _buckets(read_partition(files, partition), limit)
-    limited = buckets.limited
-    for start in range(0, len(buckets), chunk_pairs):
-        pairs = distinct_pairs(buckets.pairs(start, min(start + chunk_pairs, len(buckets))))
-        ranks, places = np.unique(pairs, return_inverse=True)
-        estimates = estimate_ppm(signature_lookup(ranks), places.reshape(-1, 2))
-        near = unsettled(estimates, threshold_ppm, margin_ppm)
-        rows = np.column_stack([pairs, estimates.astype(np.int64)])
-        yield Compared(rows[~near & (estimates >= threshold_ppm)], rows[near], limited)
-        limited = 0
+    """The same, about `chunk` records or similar pairs at a time, in no order; a pair comes once for each
+    band in which its documents meet."""
+    records, depth = read_partition(files, partition)
+    buckets, limited = _buckets(records, limit)
+    del records
+    counts = np.diff(np.flatnonzero(np.diff(buckets.ends, prepend=-1, append=-1)))  # leaders of each bucket
+    edges = np.empty((max(chunk, int(counts.max(initial=0))), 3), dtype=np.int64)
+    borderline = np.empty_like(edges)
+    bounds = threshold_ppm - max(margin_ppm - 1, 0), threshold_ppm + margin_ppm
+    for start in range(0, buckets.keys.size, chunk):
+        stop = min(start + chunk, buckets.keys.size)
+        first = int(np.searchsorted(buckets.ends, start, side="right"))
+        before = buckets.leaders[first : np.searchsorted(buckets.leaders, start)]
+        low = signature_lookup(np.concatenate([buckets.documents[start:stop], buckets.documents[before]]))
+        estimates = estimates_of_equal(low.shape[1]).astype(np.int64)
+        span, at = (first, start, stop), start
+        while at < stop:
+            size, near, at = similar_pairs(
+                buckets, low, depth, limit, span, at, estimates, bounds, edges, borderline
+            )
+            yield Compared(edges[:size].copy(), borderline[:near].copy(), limited)
+            limited = 0
 
 
 class SignatureFile:
@@ -108,42 +119,24 @@ class SignatureFile:
 
     def __call__(self, ranks: Int64s) -> LowBytes:
         found = np.empty((ranks.size, self._rows.shape[1]), dtype=np.uint8)
+        order = order_of(ranks.view(np.uint64))
         for start in range(0, ranks.size, STRETCH):
-            found[start : start + STRETCH] = self._rows[ranks[start : start + STRETCH]]
+            places = order[start : start + STRETCH]
+            found[places] = self._rows[ranks[places]]
             if self._map is not None:
                 self._map.madvise(mmap.MADV_DONTNEED)
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Buckets:
-    """Records of repeated keys, bucket by bucket, and the places of their leaders (`bands.Candidates`)."""
-
-    keys: Keys
-    documents: Int64s
-    whole: Keys
-    leaders: Int64s
-    ends: Int64s
-    totals: Int64s
-    limited: int
-
-    def __len__(self) -> int:
-        return int(self.totals[-1])
-
-    def pairs(self, start: int, stop: int) -> Int64s:
-        columns = (self.keys, self.documents, self.whole, self.leaders, self.ends, self.totals)
-        return pairs_of_buckets(*columns, start, stop)
-
-
-def _buckets(records: Keys, limit: int) -> _Buckets:
+def _buckets(records: Keys, limit: int) -> tuple[Buckets, int]:
+    """Those in which there is something to compare, and how many are limited."""
     records = records[maybe_repeated(records[:, 0])]
-    order = np.argsort(records[:, 0])
-    keys, whole = records[order, 0], records[order, 2]
-    documents = records[order, 1].view(np.int64)
+    records = records[order_of(records[:, 0])]
+    records = records[comparable(records[:, 0], records[:, 2])]
+    keys, whole = records[:, 0].copy(), records[:, 2].copy()
+    documents = records[:, 1].astype(np.int64)
     leaders, ends, limited = ordered_buckets(keys, documents, whole, limit)
-    totals = np.zeros(leaders.size + 1, dtype=np.int64)
-    np.cumsum(ends - leaders - 1, out=totals[1:])
-    return _Buckets(keys, documents, whole, leaders, ends, totals, limited)
+    return Buckets(keys, documents, whole, leaders, ends), limited
 
 
 def _distinct(rows: Int64s) -> Int64s:

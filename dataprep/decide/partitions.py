@@ -1,12 +1,14 @@
 """Band records on disk, cut into partitions by key, so that near-duplicates are found a partition at a time.
 
 A record is (key, rank, whole), 24 bytes: the key of a band, the document, and the key of its whole
-signature. Each document has a record for each band and one more, whose key is that of the whole signature:
-documents with equal signatures are paired there and nowhere else (they would meet in every band). Records
-with equal keys are in the same partition, whatever file they are in, so a partition is a slice of every file.
+signature. The low 8 bits of a key are the number of the band. Each document has a record for each band and
+one more, whose key is that of the whole signature (low bits 255): documents with equal signatures are paired
+there and nowhere else. Records with equal keys are in the same partition, whatever file they are in, so a
+partition is a slice of every file.
 
-A file holds the records of the documents of one task: int64 count of partitions, int64 offsets in records
-(one more than partitions), then the records, all little-endian. Its size is checked when it is read.
+A file holds the records of the documents of one task: as int64 the count of partitions, the values of a band,
+the offset of each partition in records and their sum; then the records; all little-endian. Its size is
+checked when it is read.
 
 A task holds about 1 kB a document while it writes. What is done with a partition is in `pairs.py`; what bands
 are in `bands.py`. Slow twin: `tests/reference/partitions.py`.
@@ -17,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dataprep.decide.bands import keys_of_bands
-from dataprep.kernels.partitions import scattered
+from dataprep.kernels.partitions import BAND, scattered
 from manifests.errors import UserError
 
 Int64s = npt.NDArray[np.int64]
@@ -42,10 +45,12 @@ class Records:
 
     keys   uint64[n, bands + 1]: of each band, and of the whole signature
     ranks  int64[n]
+    depth  values of a band
     """
 
     keys: Keys
     ranks: Int64s
+    depth: int
 
     def __len__(self) -> int:
         return int(self.keys.size)
@@ -58,23 +63,36 @@ def num_partitions(num_documents: int, bands: int, memory_bytes: int) -> int:
 
 
 def band_records(
-    signatures: npt.NDArray[np.uint32], ranks: Int64s, group: Keys | None, bands: int, rows: int
+    signatures: npt.NDArray[np.uint32],
+    ranks: Int64s,
+    group: Keys | None,
+    bands: int,
+    rows: int,
+    sole: Keys | None = None,
 ) -> Records:
     """Records of documents that have words: the signature of one without, that of an empty set, has none.
 
     signatures  uint32[n, at least bands * rows]
     ranks       int64[n], 0 the best, each once among all documents
     group       uint64[n]: documents of different groups are never near-duplicates
+    sole        uint64[n]: the hash of a document's only shingle, else 0 (`kernels.minhash.signatures`): the
+                signatures of such documents may be equal by chance, so they are groups of their own
     """
+    if sole is not None:
+        group = sole if group is None else group ^ sole
     worded = signatures[:, 0] != EMPTY_SET
     if not worded.all():
         worded |= (signatures != EMPTY_SET).any(axis=1)
         signatures, ranks = signatures[worded], ranks[worded]
         group = None if group is None else group[worded]
+    if bands >= BAND:
+        raise ValueError(f"{bands} bands: a key has room for {BAND - 1}")
     keys = np.empty((len(signatures), bands + 1), dtype=np.uint64)
     keys[:, :bands] = keys_of_bands(signatures, bands, rows, group)
     keys[:, bands] = keys_of_bands(signatures, 1, signatures.shape[1], group)[:, 0]
-    return Records(keys, ranks)
+    keys &= ~BAND
+    keys |= np.array([*range(bands), BAND], dtype=np.uint64)
+    return Records(keys, ranks, rows)
 
 
 def write_partitions(records: Records, num_partitions: int, folder: Path) -> Path:
@@ -83,36 +101,38 @@ def write_partitions(records: Records, num_partitions: int, folder: Path) -> Pat
     rows, offsets = scattered(records.keys, records.ranks, whole, num_partitions)
     path = folder / FILE
     with path.open("wb") as file:
-        file.write(np.int64(num_partitions).tobytes() + offsets.tobytes())
+        np.array([num_partitions, records.depth, *offsets], dtype=np.int64).tofile(file)
         rows.tofile(file)
     return path
 
 
-def read_partition(files: Sequence[Path], partition: int) -> Keys:
-    """uint64[m, 3]: the records of one partition, file by file."""
+def read_partition(files: Sequence[Path], partition: int) -> tuple[Keys, int]:
+    """(uint64[m, 3], values of a band): the records of one partition, file by file."""
     slices = [_slice(path, partition) for path in files]
-    records = np.empty((sum(count for _, count in slices), 3), dtype=np.uint64)
+    records = np.empty((sum(each.num_records for each in slices), 3), dtype=np.uint64)
     place = 0
-    for path, (start_bytes, count) in zip(files, slices, strict=True):
-        if count:
-            with path.open("rb") as file:
-                file.seek(start_bytes)
-                records[place : place + count] = np.fromfile(file, np.uint64, 3 * count).reshape(-1, 3)
-            place += count
-    return records
+    for path, each in zip(files, slices, strict=True):
+        if each.num_records:
+            part = np.fromfile(path, np.uint64, 3 * each.num_records, offset=each.start_bytes)
+            records[place : place + each.num_records] = part.reshape(-1, 3)
+            place += each.num_records
+    return records, max((each.depth for each in slices), default=0)
 
 
-def _slice(path: Path, partition: int) -> tuple[int, int]:
-    """(offset in bytes, count) of the records of one partition in a file."""
-    with path.open("rb") as file:
-        total = int(np.frombuffer(file.read(8), dtype=np.int64)[0])
-        if not 0 <= partition < total:
-            raise UserError(f"there are {total} partitions, so none is number {partition}", where=str(path))
-        file.seek(8 * (1 + partition))
-        start, stop = np.frombuffer(file.read(16), dtype=np.int64).tolist()
-        file.seek(8 * (1 + total))
-        count = int(np.frombuffer(file.read(8), dtype=np.int64)[0])
-    head = 8 * (2 + total)
+class _Slice(NamedTuple):
+    start_bytes: int
+    num_records: int
+    depth: int
+
+
+def _slice(path: Path, partition: int) -> _Slice:
+    """Where the records of one partition lie in a file."""
+    total, depth = np.fromfile(path, np.int64, 2).tolist()
+    if not 0 <= partition < total:
+        raise UserError(f"there are {total} partitions, so none is number {partition}", where=str(path))
+    start, stop = np.fromfile(path, np.int64, 2, offset=8 * (2 + partition)).tolist()
+    count = int(np.fromfile(path, np.int64, 1, offset=8 * (2 + total))[0])
+    head = 8 * (3 + total)
     if path.stat().st_size != head + count * RECORD_BYTES:
         raise UserError(f"the file does not hold the {count} records that it names", where=str(path))
-    return head + start * RECORD_BYTES, stop - start
+    return _Slice(head + start * RECORD_BYTES, stop - start, depth)

@@ -29,6 +29,8 @@ ONE_THREAD = {
     "ARROW_DEFAULT_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
+SAME_SETS = {"PYTHONHASHSEED": "0"}
+"""Nothing of ours depends on the order of a set. What a step of a user does then does not either."""
 
 
 class _Worker:
@@ -39,7 +41,7 @@ class _Worker:
             [sys.executable, "-m", "dataprep.engines.worker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **ONE_THREAD},
+            env={**os.environ, **ONE_THREAD, **SAME_SETS},
         )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.stdin: IO[bytes] = self.process.stdin

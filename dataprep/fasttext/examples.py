@@ -15,14 +15,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.columns import texts_from_arrow
 from dataprep.decide.heldout import hash_key
 from dataprep.fasttext.flat import normalized, one_line
 from dataprep.kernels.hashing import hash128, mix128
-from dataprep.kernels.texts import Texts, concat, offsets_of
-from dataprep.readers import READERS, ReadOptions
+from dataprep.kernels.texts import Texts, offsets_of
 from dataprep.readers.listing import InputFile, list_inputs
-from dataprep.readers.splits import make_splits
+from dataprep.readers.texts import read_texts
 from manifests.errors import UserError
 
 HOLDOUT_PURPOSE, ORDER_PURPOSE = "fasttext holdout", "fasttext order"
@@ -81,7 +79,7 @@ def read_examples(patterns: Mapping[str, Sequence[str]], text: str, normalize: s
     with spool.open("wb") as file:
         for index, (name, files) in enumerate(inputs.items()):
             refused, found = 0, 0
-            for texts, bad in _read(name, files, text):
+            for texts, bad in read_texts(name, files, text):
                 refused += bad
                 found += len(texts)
                 hashes.append(hash128(texts.data, texts.offsets))
@@ -102,15 +100,3 @@ def read_examples(patterns: Mapping[str, Sequence[str]], text: str, normalize: s
         offsets_of(np.array(lengths, dtype=np.int64)),
         tuple(unread),
     )
-
-
-def _read(name: str, files: Sequence[InputFile], text: str) -> Iterator[tuple[Texts, int]]:
-    """(documents, number of records that are none), some at a time."""
-    options = ReadOptions(text=text)
-    for split in make_splits(name, "auto", files, options):
-        for chunk in READERS[split.format].read(split, options):
-            for damage in chunk.damage:
-                path = split.extents[damage.extent].file.path
-                hint = "mend it or leave it out"
-                raise UserError(f"a damaged file: {damage.reason}, {damage.detail}", where=path, hint=hint)
-            yield concat([texts_from_arrow(chunk.records.column("text"))]), len(chunk.bad)

@@ -6,6 +6,10 @@ finaliser of MurmurHash3, and per permutation the least a * h + b modulo 2^32. A
 changes no minimum, so nothing has to be made unique. A short text has the signature of its one shingle, a
 text without words that of an empty set (all bits set).
 
+A signature of one single shingle says no more than 32 bits, which among a million such texts agree by chance
+a hundred times. So these texts, short ones among them, also have the 64 bits of that hash, for
+`decide/partitions.py` to keep apart those that differ.
+
 Which signatures meet is decided in `dataprep/decide/bands.py`. Slow twin: datasketch itself, and
 `tests/reference/shingles.py` for the shingles.
 """
@@ -21,7 +25,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from dataprep.kernels.shingles import Shingling, flags_of, short_hashes, units_of
+from dataprep.kernels.shingles import Hashes64, Shingling, flags_of, short_hashes, units_of
 from dataprep.kernels.texts import Bytes, Offsets
 from dataprep.kernels.utf8 import HIGH_BITS, load64, ones, pointer, read_only
 from dataprep.kernels.xxh3 import hash64, xxh3
@@ -53,13 +57,14 @@ def permutations_of(count: int) -> npt.NDArray[np.uint32]:
 
 def signatures(
     data: Bytes, offsets: Offsets, shingling: Shingling, permutations: int
-) -> tuple[Signatures, npt.NDArray[np.uint8]]:
-    """(signatures uint32[n, permutations], flags uint8[n]: SHORT, WORDLESS or 0) of n texts."""
+) -> tuple[Signatures, npt.NDArray[np.uint8], Hashes64]:
+    """Of n texts (signatures uint32[n, permutations], flags uint8[n]: SHORT, WORDLESS or 0, sole uint64[n]:
+    the hash of the only shingle, 0 where there are several or none)."""
     count = offsets.size - 1
     lanes = np.zeros((2, -(-permutations // LANES) * LANES), dtype=np.uint32)
     lanes[:, :permutations] = permutations_of(permutations)
     minima = np.full((count, lanes.shape[1]), 0xFFFFFFFF, dtype=np.uint32)
-    flags = np.empty(count, dtype=np.uint8)
+    flags, sole = np.empty(count, dtype=np.uint8), np.empty(count, dtype=np.uint64)
     block = np.empty(BLOCK, dtype=np.uint32)
     start = 0
     while start < count:
@@ -80,14 +85,21 @@ def signatures(
             lanes[1],
             block,
             minima[start:stop],
+            sole[start:stop],
         )
         start = stop
-    return minima[:, :permutations], flags
+    return minima[:, :permutations], flags, sole
 
 
 def low_bytes(minima: Signatures) -> npt.NDArray[np.uint8]:
     """uint8[n, permutations]: the lowest byte of each value (b-bit MinHash, b = 8)."""
     return minima.astype(np.uint8)
+
+
+def estimates_of_equal(permutations: int) -> npt.NDArray[np.int32]:
+    """int32[permutations + 1]: the estimate for each count of equal bytes."""
+    equal = np.arange(permutations + 1, dtype=np.int64)
+    return np.maximum(0, (256 * equal - permutations) * 1_000_000 // (255 * permutations)).astype(np.int32)
 
 
 def estimate_ppm(low: npt.NDArray[np.uint8], pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
@@ -99,7 +111,21 @@ def estimate_ppm(low: npt.NDArray[np.uint8], pairs: npt.NDArray[np.int64]) -> np
     """
     permutations = low.shape[1]
     equal = _equal_bytes(read_only(np.ascontiguousarray(low)), read_only(pairs))
-    return np.maximum(0, (256 * equal - permutations) * 1_000_000 // (255 * permutations)).astype(np.int32)
+    return estimates_of_equal(permutations)[equal]
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def equal_bytes(rows, a, b, size):  # type: ignore[no-untyped-def]
+    """How many of `size` bytes are equal at a and b."""
+    place, different = 0, np.uint64(0)
+    while place + 8 <= size:
+        both = load64(rows, a + place) ^ load64(rows, b + place)
+        different += ones(((both & LOW_BITS) + LOW_BITS | both) & HIGH_BITS)
+        place += 8
+    while place < size:
+        different += rows[a + place] != rows[b + place]
+        place += 1
+    return size - np.int64(different)
 
 
 @njit(cache=True, nogil=True)
@@ -107,16 +133,7 @@ def _equal_bytes(low, pairs):  # type: ignore[no-untyped-def]
     rows, size = pointer(low), low.shape[1]
     out = np.empty(pairs.shape[0], dtype=np.int64)
     for row in range(out.size):
-        a, b = pairs[row, 0] * size, pairs[row, 1] * size
-        place, different = 0, np.uint64(0)
-        while place + 8 <= size:
-            both = load64(rows, a + place) ^ load64(rows, b + place)
-            different += ones(((both & LOW_BITS) + LOW_BITS | both) & HIGH_BITS)
-            place += 8
-        while place < size:
-            different += rows[a + place] != rows[b + place]
-            place += 1
-        out[row] = size - np.int64(different)
+        out[row] = equal_bytes(rows, pairs[row, 0] * size, pairs[row, 1] * size, size)
     return out
 
 
@@ -187,7 +204,7 @@ moved: Any = intrinsic(_at)
 
 @njit(cache=True, nogil=True)
 def _minima(  # type: ignore[no-untyped-def]
-    data, starts, unit_offsets, gap, ngram, short, factor_array, term_array, block_array, minima_array
+    data, starts, unit_offsets, gap, ngram, short, factor_array, term_array, block_array, minima_array, sole
 ):
     text, block = pointer(data), pointer(block_array)
     factors, terms, minima = pointer(factor_array), pointer(term_array), pointer(minima_array)
@@ -196,14 +213,19 @@ def _minima(  # type: ignore[no-untyped-def]
         first, last = unit_offsets[index], unit_offsets[index + 1] - 1
         row = moved(minima, index * lanes)
         if last - first < ngram:
+            sole[index] = short[index]
             block[0] = _mixed(short[index])
             for lane in range(0, lanes if last > first else 0, LANES):
                 lower(block, 1, moved(factors, lane), moved(terms, lane), moved(row, lane))
             continue
+        only, others = xxh3(text, starts[first], starts[first + ngram] - gap), np.uint64(0)
         for start in range(first, last - ngram + 1, BLOCK):
             size = min(BLOCK, last - ngram + 1 - start)
             for place in range(size):
                 unit = start + place
-                block[place] = _mixed(xxh3(text, starts[unit], starts[unit + ngram] - gap))
+                hash_ = xxh3(text, starts[unit], starts[unit + ngram] - gap)
+                others |= hash_ ^ only
+                block[place] = _mixed(hash_)
             for lane in range(0, lanes, LANES):
                 lower(block, size, moved(factors, lane), moved(terms, lane), moved(row, lane))
+        sole[index] = np.uint64(0) if others else only  # not 0: that makes a float of both

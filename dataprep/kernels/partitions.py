@@ -16,7 +16,12 @@ Int64s = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 
 HALF = np.uint64(32)
+BAND_BITS = 8
+BAND = np.uint64((1 << BAND_BITS) - 1)
+"""Bits of a key that name its band; all of them set in the key of a whole signature."""
+
 SLOTS_OF_A_KEY = 8
+DIGIT_BITS = 11
 
 
 def scattered(keys: Keys, ranks: Int64s, whole: Keys, num_partitions: int) -> tuple[Keys, Int64s]:
@@ -38,10 +43,17 @@ def maybe_repeated(keys: Keys) -> npt.NDArray[np.bool_]:
     key's values; whoever finds its slot taken, and whoever took it, may be repeated.
     """
     bits = max(6, int(keys.size * SLOTS_OF_A_KEY).bit_length())
-    words = np.zeros((2, 1 << (bits - 6)), dtype=np.uint64)
+    once, again = np.zeros((2, 1 << (bits - 6)), dtype=np.uint64)
     repeated = np.empty(keys.size, dtype=np.bool_)
-    _repeated(read_only(keys), np.uint64((1 << bits) - 1), words[0], words[1], repeated)
+    _repeated(read_only(keys), np.uint64((1 << bits) - 1), once, again, repeated)
     return repeated
+
+
+def order_of(values: Keys) -> Int64s:
+    """int64[m]: the stable order that sorts the values, by radix: a third of the time of a sort by
+    comparison."""
+    first, second = np.arange(values.size), np.empty(values.size, dtype=np.int64)
+    return first if _sort(values.copy(), first, np.empty_like(values), second) else second
 
 
 @njit(cache=True, nogil=True)
@@ -65,54 +77,36 @@ def _scatter(keys, ranks, whole, num_partitions, offsets, records):  # type: ign
 @njit(cache=True, nogil=True)
 def _repeated(keys, mask, once, again, repeated):  # type: ignore[no-untyped-def]
     for index in range(keys.size):
-        word = np.int64((keys[index] & mask) >> np.uint64(6))
-        bit = np.uint64(1) << (keys[index] & np.uint64(63))
+        slot = keys[index] >> np.uint64(BAND_BITS) & mask
+        word, bit = np.int64(slot >> np.uint64(6)), np.uint64(1) << (slot & np.uint64(63))
         again[word] |= once[word] & bit
         once[word] |= bit
     for index in range(keys.size):
-        word = np.int64((keys[index] & mask) >> np.uint64(6))
-        repeated[index] = again[word] >> (keys[index] & np.uint64(63)) & np.uint64(1) != 0
-
-
-def pairs_of_buckets(
-    keys: Keys,
-    documents: Int64s,
-    whole: Keys,
-    leaders: Int64s,
-    ends: Int64s,
-    totals: Int64s,
-    start: int,
-    stop: int,
-) -> Int64s:
-    """int64[k, 2]: as `buckets.expanded_pairs`, but documents with equal signatures only where the key is
-    that of the signature."""
-    out = np.empty((stop - start, 2), dtype=np.int64)
-    first = int(np.searchsorted(totals, start, side="right")) - 1
-    size = _pairs_of_buckets(
-        read_only(keys),
-        read_only(documents),
-        read_only(whole),
-        read_only(leaders),
-        read_only(ends),
-        first,
-        start - int(totals[first]),
-        stop - start,
-        out,
-    )
-    return out[:size]
+        slot = keys[index] >> np.uint64(BAND_BITS) & mask
+        repeated[index] = again[slot >> np.uint64(6)] >> (slot & np.uint64(63)) & np.uint64(1) != 0
 
 
 @njit(cache=True, nogil=True)
-def _pairs_of_buckets(keys, documents, whole, leaders, ends, first, skipped, count, out):  # type: ignore[no-untyped-def]
-    size, leader = 0, first
-    while count > 0:
-        place = leaders[leader]
-        begin = place + 1 + skipped
-        end = min(ends[leader], begin + count)
-        count -= end - begin
-        only = keys[place] == whole[place]
-        for other in range(begin, end):
-            out[size, 0], out[size, 1] = documents[place], documents[other]
-            size += only or whole[other] != whole[place]
-        leader, skipped = leader + 1, 0
-    return size
+def _sort(values, order, more_values, more_order):  # type: ignore[no-untyped-def]
+    """Sort both by the values; whether the result is in the first two arrays."""
+    digits, in_first = -(-64 // DIGIT_BITS), True
+    mask = np.uint64((1 << DIGIT_BITS) - 1)
+    counts = np.zeros((digits, 1 << DIGIT_BITS), dtype=np.int64)
+    for index in range(values.size):
+        for digit in range(digits):
+            counts[digit, values[index] >> np.uint64(digit * DIGIT_BITS) & mask] += 1
+    for digit in range(digits):
+        shift, total = np.uint64(digit * DIGIT_BITS), 0
+        if counts[digit].max() == values.size:
+            continue  # all alike
+        for each in range(counts.shape[1]):
+            total, counts[digit, each] = total + counts[digit, each], total
+        for index in range(values.size):
+            value = values[index]
+            place = counts[digit, value >> shift & mask]
+            counts[digit, value >> shift & mask] = place + 1
+            more_values[place], more_order[place] = value, order[index]
+        values, more_values = more_values, values
+        order, more_order = more_order, order
+        in_first = not in_first
+    return in_first

@@ -15,8 +15,9 @@ behind it; sentences with the white space behind them. Which units go is decided
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ from dataprep.kernels.linebreaks import find_byte
 from dataprep.kernels.marks import LETTER, mark_table, properties_at, strip_white
 from dataprep.kernels.sentences import sentence_starts
 from dataprep.kernels.spans import with_room
-from dataprep.kernels.texts import Bytes, Offsets
+from dataprep.kernels.texts import Bytes, Offsets, offsets_of
 from dataprep.kernels.unit_forms import MOST_GROWTH, Form, form_tables, put_form
 from dataprep.kernels.utf8 import longest, pointer, read_only
 
@@ -63,6 +64,17 @@ class Units:
 
     def __len__(self) -> int:
         return len(self.hashes)
+
+    @staticmethod
+    def join(parts: Sequence[Units]) -> dict[str, npt.NDArray[Any]]:
+        """Those of texts that follow one another, by name: `hashes`, `starts`, `ends`, `unit_offsets`."""
+        counts = np.concatenate([np.diff(part.unit_offsets) for part in parts])
+        return {
+            "hashes": np.concatenate([part.hashes for part in parts]),
+            "starts": np.concatenate([part.starts for part in parts]),
+            "ends": np.concatenate([part.ends for part in parts]),
+            "unit_offsets": offsets_of(counts),
+        }
 
     @property
     def rows(self) -> Offsets:

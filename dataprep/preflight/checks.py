@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dataprep.chain import Link, labels
+from dataprep.older import older_of
 from dataprep.preflight.folders import (
     Estimate,
     check_disk,
@@ -28,7 +30,7 @@ from dataprep.readers.formats import FORMATS_BY_SUFFIX, resolve
 from dataprep.readers.listing import InputFile, list_inputs
 from dataprep.recipe import Input, Recipe
 from dataprep.steps import step_of
-from dataprep.steps.base import consulted
+from dataprep.steps.base import Decision, consulted
 from dataprep.tokenizers import describe
 from manifests.errors import UserError
 from manifests.nodes import Loc
@@ -148,9 +150,11 @@ def _check_fields(options: ReadOptions, file: InputFile, format: str, loc: Loc) 
 
 def _check_steps(recipe: Recipe) -> Iterator[Problem]:
     """Whether the files that steps judge by can be used, which would show after everything is measured."""
-    for index, entry in enumerate(recipe.steps):
+    for index, (label, entry) in enumerate(zip(labels(recipe.steps), recipe.steps, strict=True)):
         try:
             consulted(step_of(entry.name), entry.parameters)
+            if isinstance(step_of(entry.name), Decision):
+                older_of(Link(label, step_of(entry.name), entry.parameters))
         except UserError as error:
             yield Problem(("steps", index, entry.name), _one_line(error))
 

@@ -49,5 +49,5 @@ def signals_of(link: Link, carried: Sequence[str]) -> Signals:
         return link.step.edit(nothing, link.params)[1]
     if isinstance(link.step, CorpusEdit):
         none = np.zeros(0, dtype=np.int64)
-        return link.step.cut(nothing, none, none, none)[1]
+        return link.step.cut(nothing, link.params, none, none, none)[1]
     return link.step.measure(nothing, link.params)

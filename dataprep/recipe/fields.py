@@ -60,7 +60,11 @@ def _each_once(value: tuple[str, ...]) -> tuple[str, ...]:
 Text = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
 Name = Annotated[str, AfterValidator(_name)]
 Version = Annotated[str, BeforeValidator(_version)]
-Paths = Annotated[tuple[Text, ...], BeforeValidator(_one_or_many), Field(min_length=1)]
+Paths = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_one_or_many, json_schema_input_type=str | list[Text]),
+    Field(min_length=1),
+]
 """One path or pattern, or a list of them."""
 TextField = Annotated[Text, AfterValidator(_template)]
 """A field that holds text, or a template over several."""

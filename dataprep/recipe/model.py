@@ -28,14 +28,13 @@ from manifests.fields import Record
 from manifests.fingerprint import digest_value
 from manifests.problems import Problem
 from manifests.strict import Places, parse_plain, read
-from manifests.units import Count, Share, Size
+from manifests.units import Count, Ratio, Share, Size
 
 __all__ = ["Input", "Recipe", "Source", "StepEntry", "Tokenizer", "load_recipe", "recipe_of"]
 
 Format = Literal[
     "auto", "jsonl", "parquet", "csv", "text", "html", "warc", "wet", "archive", "metadata", "docstrings"
 ]
-Budget = Annotated[float, Field(ge=0, le=1)]
 
 PROBE_BYTES = 1_000_000
 """Text that is sampled when the tokenizer is read from a file: enough to compare engines on."""
@@ -129,7 +128,7 @@ class Tokenizer(Record):
 class Holdout(Record):
     """The share of documents that is never trained on, at least one per source unless it is 0."""
 
-    documents: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    documents: Annotated[Ratio, Field(le=0.5)] = 0.0
 
 
 class Shards(Record):
@@ -142,15 +141,16 @@ class Shards(Record):
 class FailureBudget(Record):
     """What may be unreadable, of each source: max(share, floor) of records, and of files."""
 
-    records: Budget = 0.001
+    records: Ratio = 0.001
     record_floor: Annotated[int, Field(ge=0)] = 10
-    files: Budget = 0.001
+    files: Ratio = 0.001
     file_floor: Annotated[int, Field(ge=0)] = 1
 
 
 class Recipe(Record):
     """A validated recipe. `exclude` names inputs whose loss is accepted, by name or pattern. `memory` is what
-    the tasks that compare documents may hold at once, each; it changes no result."""
+    the tasks that compare documents may hold at once, each; it changes no result. `publish_dedup` leaves with
+    the corpus what later ones need to be held `against` it."""
 
     corpus: Name
     version: Version
@@ -164,6 +164,7 @@ class Recipe(Record):
     max_document_bytes: Annotated[Size, Field(ge=1, le=2**31 - 1)] = 100 << 20
     memory: Annotated[Size, Field(ge=1 << 20)] = 1 << 30
     exclude: tuple[Text, ...] = ()
+    publish_dedup: bool = False
     output: Text
     work: Text | None = None
 

@@ -18,6 +18,7 @@ from dataprep.steps import STEPS, find_step
 from dataprep.steps.base import Params, Transform
 from manifests.fields import Record
 from manifests.problems import Problem, names_at, problems_of, refusal
+from manifests.units import Ratio
 from manifests.wording import describe, did_you_mean
 
 M = TypeVar("M", bound=BaseModel)
@@ -31,7 +32,7 @@ MAX_REMOVED = 0.9
 class _Scope(Record):
     only: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     except_: Annotated[tuple[Text, ...], Field(min_length=1)] | None = Field(default=None, alias="except")
-    max_removed: Annotated[float, Field(ge=0, le=1)] = MAX_REMOVED
+    max_removed: Ratio = MAX_REMOVED
 
 
 @dataclass(frozen=True, slots=True)

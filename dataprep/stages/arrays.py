@@ -10,6 +10,11 @@ import numpy as np
 HEADER_BYTES = 128
 
 
+def ragged_file(name: str) -> str:
+    """File of an array that a CorpusEdit measured, beside the columns."""
+    return f"{name}.npy"
+
+
 def mapped(path: Path) -> Any:
     """The array in a `.npy` file; an empty one cannot be mapped."""
     is_empty = path.stat().st_size <= HEADER_BYTES

@@ -17,9 +17,11 @@ from dataprep.chain import Link
 from dataprep.decide.exact import copies
 from dataprep.decide.records import number_of_partitions, read_partition, write_records
 from dataprep.kernels.hashing import hash128
+from dataprep.older import Older
 from dataprep.stages import rank
 from dataprep.stages.base import Task
 from dataprep.stages.groups import Group, columns_digest, group_of, narrowed
+from dataprep.stages.older import compared_in, num_older, older_tasks
 from dataprep.stages.population import (
     EQUAL_PPM,
     Removals,
@@ -48,34 +50,39 @@ def hashes_tasks(
     ranked: Entry,
     removals: Removals,
     memory_bytes: int,
+    older: Sequence[Older],
 ) -> list[Task]:
-    """One task a group."""
-    total = sum(entry.facts["passed"] for entry in judged)
+    """One task a group, and one for each older corpus."""
+    total = sum(entry.facts["passed"] for entry in judged) + num_older(older)
     count = number_of_partitions(total, SORTED_BYTES, memory_bytes)
     params: Any = link.params
+    within = params.model_dump(mode="json")["within"]
     tasks = []
     for group, entry in zip(groups, judged, strict=True):
         components = {
             "version": VERSION,
             "columns": columns_digest(narrowed(group, (link.label,))),
-            "within": params.model_dump(mode="json")["within"],
+            "within": within,
             "passed": entry.facts["passed_digest"],
             "start": group.start,
             "ranks": ranked.key,
+            "older": num_older(older),
             "removals": digest_value(list(removals)),
             "partitions": count,
         }
         payload = {
             **payload_of(group, link.label, entry, removals),
-            "within": params.model_dump(mode="json")["within"],
-            "ranks": [ranked.receipt["stage"], ranked.key],
+            "within": within,
+            "ranks": rank.reference(ranked, older),
             "partitions": count,
         }
         tasks.append(Task(f"group {group.number}", key_of(components), components, payload))
-    return tasks
+    return tasks + older_tasks(older, {"version": VERSION, "within": within, "partitions": count})
 
 
 def write_hashes(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
+    if "documents" in payload:
+        return _write_older(payload, folder)
     group = group_of(payload["group"])
     chosen = population(group, payload["label"], payload["judged"], payload["removals"], cache)
     rows = np.flatnonzero(chosen)
@@ -91,13 +98,24 @@ def write_hashes(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
     if len(rows):
         mixed = grouped(group, payload["label"], payload["within"], rows, cache)
         records[:, :2] = hashes if mixed is None else hashes ^ mixed[:, None]
-        ranks = rank.ranks_in(cache.get(*payload["ranks"]))
-        records[:, 2] = ranks[group.start + rows].astype(np.uint64)
+        records[:, 2] = rank.of_reference(payload["ranks"], cache).of(group.start + rows)
     write_records(folder, records, payload["partitions"])
     return {"population": looked_at, "documents": len(rows), "partitions": payload["partitions"]}
 
 
-def copies_tasks(hashed: Sequence[Entry], ranked: Entry, removals: Removals) -> list[Task]:
+def _write_older(payload: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The hashes of an older corpus, at the ranks before ours."""
+    columns, apart = compared_in(payload)
+    records = np.empty((len(columns["document"]), 3), dtype=np.uint64)
+    records[:, :2] = columns["content_hash"] if apart is None else columns["content_hash"] ^ apart[:, None]
+    records[:, 2] = payload["first"] + columns["document"]
+    write_records(folder, records, payload["partitions"])
+    return {"documents": len(records), "partitions": payload["partitions"]}
+
+
+def copies_tasks(
+    hashed: Sequence[Entry], ranked: Entry, removals: Removals, older: Sequence[Older]
+) -> list[Task]:
     """One task a partition."""
     keys = [entry.key for entry in hashed]
     count = hashed[0].facts["partitions"] if hashed else 0
@@ -114,7 +132,7 @@ def copies_tasks(hashed: Sequence[Entry], ranked: Entry, removals: Removals) -> 
             **components,
             "hashes": keys,
             "removals": list(removals),
-            "ranks": [ranked.receipt["stage"], ranked.key],
+            "ranks": rank.reference(ranked, older),
         }
         tasks.append(Task(f"partition {partition}", key_of(components), components, payload))
     return tasks
@@ -124,9 +142,10 @@ def find_copies(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     folders = [cache.get(HASHES, key).folder for key in payload["hashes"]]
     records = read_partition(folders, payload["partition"], width=3)
     found = copies(records[:, :2], records[:, 2].astype(np.int64))
-    rows = rank.rows_in(cache.get(*payload["ranks"]))
+    ranks = rank.of_reference(payload["ranks"], cache)
+    found = found[found[:, 0] >= ranks.num_older]
     removed = np.full((len(found), 3), EQUAL_PPM, dtype=np.int64)
-    removed[:, :2] = rows[found]
+    removed[:, 0], removed[:, 1] = ranks.rows(found[:, 0]), ranks.rows(found[:, 1])
     write_removed(folder, removed)
     clusters = write_keepers(folder, removed, weights_of(payload["removals"], cache, removed[:, 0]))
     return {"documents": len(records), "removed": len(removed), **clusters}

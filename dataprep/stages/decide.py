@@ -27,6 +27,7 @@ from dataprep.decide.prefix import Prefix
 from dataprep.decide.routed import STAYS
 from dataprep.decide.verdicts import Tally, Verdicts, funnel
 from dataprep.kernels.hashing import mix128
+from dataprep.older import older_of
 from dataprep.recipe import Recipe
 from dataprep.stages import judge
 from dataprep.stages.base import Task
@@ -68,6 +69,7 @@ def task_of(
         "rewriting": [link.label for link in links if link.rewrites],
         "applies": sources,
         "removals": [[label, [list(each) for each in entries]] for label, entries in outcome.items()],
+        "older": _older(links),
         "unsampled": _unsampled(recipe, groups, base),
     }
     mine = [narrowed(group, (BASE, FINAL)) for group in groups]
@@ -84,6 +86,17 @@ def task_of(
         **settings,
     }
     return Task("all documents", key_of(components), components, payload)
+
+
+def _older(links: Sequence[Link]) -> list[list[Any]]:
+    """[label, name, file of documents, documents] of the older corpora of each deduplication, in order. A
+    match below -1 is one of their documents: -2 - n is document n of all these, corpus after corpus."""
+    return [
+        [link.label, each.name, str(each.documents.absolute()), each.count]
+        for link in links
+        if isinstance(link.step, Decision)
+        for each in older_of(link)
+    ]
 
 
 def _unsampled(recipe: Recipe, groups: Sequence[Group], base: Sequence[Entry]) -> dict[str, dict[str, int]]:
@@ -163,6 +176,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         "documents": documents,
         "reasons": [list(pair) for pair in reasons],
         "splits": splits,
+        "older": payload["older"],
         "funnel": funnel(
             tally,
             reasons,
@@ -206,6 +220,11 @@ def _reasons(payload: Mapping[str, Any], cache: Cache) -> list[tuple[str, str]]:
 
 
 def _parts(payload: Mapping[str, Any], reasons: Sequence[tuple[str, str]], cache: Cache) -> Iterator[Part]:
+    total = sum(sum(value["counts"]) for value in payload["groups"])
+    first_older = {
+        label: sum(each[3] for each in payload["older"][:place])
+        for place, (label, *_) in reversed(list(enumerate(payload["older"])))
+    }
     for value, key in zip(payload["groups"], payload["judged"], strict=True):
         group = group_of(value)
         columns = Columns(group, cache)
@@ -228,14 +247,16 @@ def _parts(payload: Mapping[str, Any], reasons: Sequence[tuple[str, str]], cache
         for label, entries in payload["removals"]:
             removed = removed_between(entries, cache, group.start, group.start + len(columns))
             rows = removed[:, 0] - group.start
-            match[rows], similarity[rows] = removed[:, 1], removed[:, 2]
+            match[rows] = _named(removed[:, 1], total, first_older.get(label, 0))
+            similarity[rows] = removed[:, 2]
             gone = nobody.copy()
             gone[rows] = True
             verdicts.drop(label, label, gone)
             keepers = keepers_between(entries, cache, group.start, group.start + len(columns))
             np.add.at(cluster, keepers[:, 0] - group.start, keepers[:, 1])
         verdicts.drop(EMPTY, EMPTY, final_bytes == 0)
-        _follow(match, similarity, [entries for _, entries in payload["removals"]], cache)
+        for label, entries in payload["removals"][1:]:
+            _follow(match, similarity, entries, total, first_older.get(label, 0), cache)
         yield Part(
             group,
             columns.sources(payload["sources"]),
@@ -251,17 +272,26 @@ def _parts(payload: Mapping[str, Any], reasons: Sequence[tuple[str, str]], cache
         )
 
 
+def _named(rows: npt.NDArray[np.int64], total: int, first_older: int) -> npt.NDArray[np.int64]:
+    """Rows of what stays, with those of older corpora as -2 - n (see `_older`)."""
+    return np.where(rows < total, rows, -2 - (first_older + rows - total))
+
+
 def _follow(
-    match: npt.NDArray[np.int64], similarity: npt.NDArray[np.int32], removals: Sequence[Any], cache: Cache
+    match: npt.NDArray[np.int64],
+    similarity: npt.NDArray[np.int32],
+    entries: Any,
+    total: int,
+    first_older: int,
+    cache: Cache,
 ) -> None:
     """Where the document that stays in another's stead was removed by a later decision, name the one that
     stays in its stead, and how similar that is to it; in place."""
-    for entries in removals[1:]:
-        rows = np.flatnonzero(match >= 0)
-        rows = rows[found_in(REMOVED, entries, cache, match[rows], column=2) > 0]
-        before = match[rows]
-        match[rows] = found_in(REMOVED, entries, cache, before, column=1)
-        similarity[rows] = found_in(REMOVED, entries, cache, before, column=2)
+    rows = np.flatnonzero(match >= 0)
+    rows = rows[found_in(REMOVED, entries, cache, match[rows], column=2) > 0]
+    before = match[rows]
+    match[rows] = _named(found_in(REMOVED, entries, cache, before, column=1), total, first_older)
+    similarity[rows] = found_in(REMOVED, entries, cache, before, column=2)
 
 
 def _place_of(output: npt.NDArray[np.int32], payload: Mapping[str, Any]) -> npt.NDArray[np.int32]:

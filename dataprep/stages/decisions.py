@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from dataprep.cache import Entry
 from dataprep.chain import Cut, Link, labels
+from dataprep.older import older_of
 from dataprep.recipe import Recipe
-from dataprep.stages import copies, judge, measure, near, passages, rank, repeats, settle
+from dataprep.stages import contaminated, copies, judge, measure, near, passages, rank, repeats, settle
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Group
 from dataprep.stages.measure import SplitPlan
@@ -32,11 +33,21 @@ ORDER = ("exact_dedup", "minhash_dedup")
 
 
 def edit_kinds_of(link: Link) -> tuple[str, ...]:
-    """The stages of a CorpusEdit, in order. The last leaves the cuts; MEASURE comes after it."""
+    """The stages of a CorpusEdit, in order; MEASURE comes after them if it changes texts."""
     own: tuple[str, ...] = (repeats.UNITS, repeats.REPEATS, repeats.CUTS)
+    if link.step.name == "decontaminate":
+        return (judge.STAGE, contaminated.GRAMS, contaminated.EVIDENCE, contaminated.EXAMPLES)
     if link.step.name == "substring_dedup":
         own = (passages.PASSAGES, passages.LAYOUT, passages.WINDOWS, passages.MATCHES, passages.SPANS)
     return (judge.STAGE, rank.KIND, *own)
+
+
+CUTTING = (repeats.CUTS, passages.SPANS, contaminated.EVIDENCE)
+"""Kinds of stages that leave, of each split, what a CorpusEdit makes of it."""
+
+
+def cutting_kind_of(link: Link) -> str:
+    return next(kind for kind in edit_kinds_of(link) if kind in CUTTING)
 
 
 def kinds_of(link: Link) -> tuple[str, ...]:
@@ -81,9 +92,11 @@ def edits_of(recipe: Recipe) -> list[Link]:
 
 def edit_stages(recipe: Recipe) -> list[Stage]:
     """The stages of those steps, after the first MEASURE."""
-    return [
-        Stage(kind, link.label) for link in edits_of(recipe) for kind in (*edit_kinds_of(link), measure.STAGE)
-    ]
+    stages = []
+    for link in edits_of(recipe):
+        again = (measure.STAGE,) if link.rewrites else ()
+        stages += [Stage(kind, link.label) for kind in (*edit_kinds_of(link), *again)]
+    return stages
 
 
 def edit_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
@@ -92,6 +105,8 @@ def edit_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in edit_kinds_of(link)}
     if stage.kind == judge.STAGE:
         return judge.tasks_of(planned.recipe, planned.groups, planned.cuts, until=link.label)
+    if link.step.name == "decontaminate":
+        return _contamination_tasks(stage.kind, link, planned, done)
     if stage.kind == rank.KIND:
         return rank.tasks_of(planned.recipe, planned.groups, link)
     (ranked,) = done[rank.KIND]
@@ -105,6 +120,18 @@ def edit_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     if stage.kind == repeats.REPEATS:
         return repeats.repeats_tasks(link, done[repeats.UNITS], ranked)
     return repeats.cuts_tasks(link, groups, done[repeats.REPEATS])
+
+
+def _contamination_tasks(
+    kind: str, link: Link, planned: Planned, done: Mapping[str, Sequence[Entry]]
+) -> Sequence[Task]:
+    groups, judged = planned.groups, done[judge.STAGE]
+    if kind == contaminated.GRAMS:
+        return [contaminated.grams_task(link, groups, judged)]
+    (counted,) = done[contaminated.GRAMS]
+    if kind == contaminated.EVIDENCE:
+        return contaminated.evidence_tasks(link, groups, judged, counted)
+    return [contaminated.examples_task(link, done[contaminated.EVIDENCE], counted)]
 
 
 def _passage_tasks(
@@ -131,7 +158,7 @@ def with_cuts(label: str, planned: Planned) -> dict[int, SplitPlan]:
     """The splits that a CorpusEdit looked at, by number, with what it takes out of them."""
     link = next(each for each in edits_of(planned.recipe) if each.label == label)
     found = {}
-    entries = planned.entries[Stage(edit_kinds_of(link)[-1], label).name]
+    entries = planned.entries[Stage(cutting_kind_of(link), label).name]
     for (index, _, _), entry in zip(repeats.places_of(link, planned.groups), entries, strict=True):
         plan = planned.splits[index]
         cut = Cut(entry.facts["digest"], entry.receipt["stage"], entry.key)
@@ -163,24 +190,29 @@ def decision_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     judged = planned.entries[judge.STAGE]
     memory_bytes = planned.recipe.memory
     done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in kinds_of(link)}
+    older = older_of(link)
     match stage.kind:
         case copies.HASHES:
-            return copies.hashes_tasks(link, planned.groups, judged, ranked, removals, memory_bytes)
+            return copies.hashes_tasks(link, planned.groups, judged, ranked, removals, memory_bytes, older)
         case copies.COPIES:
-            return copies.copies_tasks(done[copies.HASHES], ranked, removals)
+            return copies.copies_tasks(done[copies.HASHES], ranked, removals, older)
         case near.BANDS:
-            return near.bands_tasks(link, planned.groups, judged, ranked, removals, memory_bytes)
+            return near.bands_tasks(link, planned.groups, judged, ranked, removals, memory_bytes, older)
         case near.PAIRS:
-            return near.pairs_tasks(link, done[near.BANDS], ranked)
+            return near.pairs_tasks(link, done[near.BANDS], ranked, older)
         case settle.DOUBTS:
-            return [settle.doubts_task(done[near.PAIRS], ranked, _starts(planned.groups))]
+            return [settle.doubts_task(done[near.PAIRS], ranked, _starts(planned.groups), older)]
         case settle.SHINGLES:
             (doubts,) = done[settle.DOUBTS]
             return settle.shingles_tasks(link, planned.splits, planned.keys, doubts, _starts(planned.groups))
         case settle.KEEP:
             found = next(iter(done.get(settle.DOUBTS, ())), None)
             shingled = done.get(settle.SHINGLES, ())
-            return [settle.keep_task(link, done[near.PAIRS], ranked, removals, memory_bytes, found, shingled)]
+            return [
+                settle.keep_task(
+                    link, done[near.PAIRS], ranked, removals, memory_bytes, older, found, shingled
+                )
+            ]
     raise AssertionError(stage)
 
 

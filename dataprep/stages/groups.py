@@ -57,6 +57,23 @@ class Group:
         }
 
 
+def split_keys(plan: SplitPlan, measured: Mapping[str, str]) -> dict[str, str]:
+    """The keys of all columns of a split, also those that the stages of a step left which changes no text:
+    before their key stands the kind of the stage."""
+    left = {
+        link.label: f"{link.cut.kind} {link.cut.key}"
+        for link in plan.chain
+        if link.cut is not None and not link.rewrites
+    }
+    return {**measured, **left}
+
+
+def columns_of(key: str, cache: Cache) -> dict[str, Any]:
+    """The columns under a key of `Group.splits`."""
+    kind, _, name = key.rpartition(" ")
+    return read_columns(cache.get(kind or STAGE, name).file(COLUMNS))
+
+
 def narrowed(group: Group, wanted: Collection[str]) -> Group:
     """The same group with these column sets only, so that a task depends on no others."""
     splits = [
@@ -81,7 +98,9 @@ def groups_of(
     def close() -> None:
         nonlocal start, documents
         counts = tuple(base[index].facts["documents"] for index in begun)
-        members = tuple({"source": splits[i].split.source, "keys": dict(keys[i])} for i in begun)
+        members = tuple(
+            {"source": splits[i].split.source, "keys": split_keys(splits[i], keys[i])} for i in begun
+        )
         groups.append(Group(len(groups), begun[0], start, counts, members))
         start, documents = start + documents, 0
         begun.clear()
@@ -115,8 +134,7 @@ class Columns:
         return slice(int(self.starts[index]), int(self.starts[index + 1]))
 
     def of_split(self, index: int, label: str) -> dict[str, Any]:
-        key = self._group.splits[index]["keys"][label]
-        return read_columns(self._cache.get(STAGE, key).file(COLUMNS))
+        return columns_of(self._group.splits[index]["keys"][label], self._cache)
 
     def has(self, index: int, label: str) -> bool:
         return label in self._group.splits[index]["keys"]

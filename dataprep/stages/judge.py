@@ -35,6 +35,8 @@ VERSION = 1
 VERDICTS = "judged.arrow"
 MAX_BYTES = "max_bytes"
 ROUTE = "route"
+EMPTYING = ("line_dedup", "paragraph_dedup", "sentence_dedup", "substring_dedup")
+"""Steps that may take all of a text, since other documents have it too."""
 NOT_ROUTED = "not_routed"
 
 
@@ -67,7 +69,7 @@ def tasks_of(
             for name, source in recipe.sources.items()
         },
         "is_last": until is None,
-        "cutting": [link.label for link in links if isinstance(link.step, CorpusEdit)],
+        "cutting": [link.label for link in links if link.step.name in EMPTYING],
         "steps": steps,
     }
     chain = chain_to_json([link for link, _ in drops])

@@ -25,8 +25,8 @@ import pyarrow as pa
 from dataprep.cache import Cache, key_of
 from dataprep.chain import BASE, ColumnSet, Link, chain_from_json, chain_to_json, column_sets
 from dataprep.columnfile import Column, write_columns
-from dataprep.kernels.units import Units
 from dataprep.readers import BadRecord, Damage, ReadOptions, Split
+from dataprep.stages.arrays import ragged_file
 from dataprep.stages.base import (
     Task,
     digest_split,
@@ -37,8 +37,8 @@ from dataprep.stages.base import (
 )
 from dataprep.stages.reading import Reading, nothing_read, read_chunks
 from dataprep.stages.rewrites import RewriteWriter
-from dataprep.stages.units import UNITS, write_units
 from dataprep.stages.walk import COLUMNS, REWRITES, STAGE, Measured, Walk, read_back
+from dataprep.steps.base import Ragged
 
 QUARANTINE = "quarantine.jsonl"
 
@@ -174,13 +174,13 @@ class _Collector:
         self.folder = folder
         self._parts: dict[str, list[Column]] = {}
         self._rewrites = RewriteWriter(folder / REWRITES) if keeps_texts else None
-        self._units: list[Units] = []
+        self._ragged: list[Ragged] = []
 
     def add(self, measured: Measured) -> None:
         for name, column in measured.columns.items():
             self._parts.setdefault(name, []).append(column)
-        if measured.units is not None:
-            self._units.append(measured.units)
+        if measured.ragged is not None:
+            self._ragged.append(measured.ragged)
         if self._rewrites is not None:
             self._rewrites.add(measured.rows, measured.texts)
 
@@ -189,8 +189,8 @@ class _Collector:
         if self._rewrites is not None:
             self._rewrites.close()
         columns = self.joined()
-        if self._units:
-            columns[UNITS] = write_units(self.folder, self._units)
+        for name, array in type(self._ragged[0]).join(self._ragged).items() if self._ragged else ():
+            np.save(self.folder / ragged_file(name), array, allow_pickle=False)
         write_columns(self.folder / COLUMNS, columns)
         return {"documents": len(next(iter(columns.values())))}
 

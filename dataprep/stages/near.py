@@ -28,16 +28,18 @@ from dataprep.decide.partitions import (
 from dataprep.decide.verify import MARGIN_PPM
 from dataprep.kernels.minhash import low_bytes
 from dataprep.kernels.shingles import SHORT
+from dataprep.older import Older
 from dataprep.stages import rank
 from dataprep.stages.base import Task
 from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
+from dataprep.stages.older import believed, compared_in, num_older, older_tasks
 from dataprep.stages.population import Removals, payload_of, population
 from dataprep.stages.signatures import LOW_BYTES, GroupSignatures
 from dataprep.stages.within import grouped
 from manifests.fingerprint import digest_value
 
 BANDS, PAIRS = "bands", "pairs"
-VERSION = 2
+VERSION = 3
 EDGES, BORDERLINE = "edges.npy", "borderline.npy"
 """int64[k, 3]: (rank of the better, of the worse, similarity in millionths)."""
 
@@ -49,8 +51,9 @@ def bands_tasks(
     ranked: Entry,
     removals: Removals,
     memory_bytes: int,
+    older: Sequence[Older],
 ) -> list[Task]:
-    """One task a group."""
+    """One task a group, and one for each older corpus."""
     params: Any = link.params
     bands, rows = params.banding
     settings = {
@@ -58,7 +61,9 @@ def bands_tasks(
         "rows": rows,
         "permutations": params.permutations,
         "within": params.model_dump(mode="json")["within"],
-        "partitions": num_partitions(sum(each.facts["passed"] for each in judged), bands, memory_bytes),
+        "partitions": num_partitions(
+            sum(each.facts["passed"] for each in judged) + num_older(older), bands, memory_bytes
+        ),
     }
     tasks = []
     for group, entry in zip(groups, judged, strict=True):
@@ -68,22 +73,26 @@ def bands_tasks(
             "passed": entry.facts["passed_digest"],
             "start": group.start,
             "ranks": ranked.key,
+            "older": num_older(older),
             "removals": digest_value(list(removals)),
             **settings,
         }
         payload = {
             **payload_of(group, link.label, entry, removals),
-            "ranks": [ranked.receipt["stage"], ranked.key],
+            "ranks": rank.reference(ranked, older),
             **settings,
         }
         tasks.append(Task(f"group {group.number}", key_of(components), components, payload))
-    return tasks
+    total = sum(group.documents for group in groups)
+    return tasks + older_tasks(older, {"version": VERSION, "total": total, **settings})
 
 
 def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
+    if "documents" in payload:
+        return _write_older(payload, folder)
     group, label = group_of(payload["group"]), payload["label"]
     chosen = population(group, label, payload["judged"], payload["removals"], cache)
-    ranks = rank.ranks_in(cache.get(*payload["ranks"]))
+    ranks = rank.of_reference(payload["ranks"], cache)
     columns = Columns(group, cache)
     low = np.zeros((len(columns), payload["permutations"]), dtype=np.uint8)
     bands, short = payload["bands"], 0
@@ -92,19 +101,22 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
         place = columns.place(index)
         rows = place.start + np.flatnonzero(chosen[place])
         if len(rows):
-            measured = columns.of_split(index, label)
-            signatures = measured["signature"][rows - place.start]
-            short += int((measured["flags"][rows - place.start] == SHORT).sum())
+            signals = columns.of_split(index, label)
+            signatures, sole, flags = (
+                signals[name][rows - place.start] for name in ("signature", "sole", "flags")
+            )
+            short += int((flags == SHORT).sum())
             low[rows] = low_bytes(signatures)
             apart = grouped(group, label, payload["within"], rows, cache)
-            mine = np.asarray(ranks[group.start + rows])
-            records = band_records(signatures, mine, apart, bands, payload["rows"])
+            mine = ranks.of(group.start + rows)
+            records = band_records(signatures, mine, apart, bands, payload["rows"], sole)
             keys.append(records.keys)
             found.append(records.ranks)
     np.save(folder / LOW_BYTES, low, allow_pickle=False)
-    together = Records(np.concatenate(keys), np.concatenate(found))
+    together = Records(np.concatenate(keys), np.concatenate(found), payload["rows"])
     write_partitions(together, payload["partitions"], folder)
     return {
+        "population": int(chosen.sum()),
         "documents": int(chosen.sum()),
         "worded": len(together.ranks),
         "short": short,
@@ -113,7 +125,26 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     }
 
 
-def pairs_tasks(link: Link, banded: Sequence[Entry], ranked: Entry) -> list[Task]:
+def _write_older(payload: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The signatures of an older corpus, at the ranks before ours, and the rows after ours."""
+    columns, apart = compared_in(payload)
+    signatures = columns["signature"]
+    low = np.zeros((payload["count"], payload["permutations"]), dtype=np.uint8)
+    low[columns["document"]] = low_bytes(signatures)
+    np.save(folder / LOW_BYTES, low, allow_pickle=False)
+    ranks = payload["first"] + columns["document"]
+    records = band_records(signatures, ranks, apart, payload["bands"], payload["rows"], columns["sole"])
+    write_partitions(records, payload["partitions"], folder)
+    return {
+        "documents": payload["count"],
+        "worded": len(records.ranks),
+        "short": 0,
+        "partitions": payload["partitions"],
+        "start": payload["total"] + payload["first"],
+    }
+
+
+def pairs_tasks(link: Link, banded: Sequence[Entry], ranked: Entry, older: Sequence[Older]) -> list[Task]:
     """One task a partition."""
     params: Any = link.params
     keys = [entry.key for entry in banded]
@@ -129,25 +160,27 @@ def pairs_tasks(link: Link, banded: Sequence[Entry], ranked: Entry) -> list[Task
             "threshold": params.threshold_ppm,
             "margin": MARGIN_PPM if params.verify == "exact" else 0,
         }
-        payload = {**components, "bands": keys, "ranks": [ranked.receipt["stage"], ranked.key]}
+        payload = {**components, "bands": keys, "ranks": rank.reference(ranked, older)}
         tasks.append(Task(f"partition {partition}", key_of(components), components, payload))
     return tasks
 
 
 def find_pairs(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
     banded = [cache.get(BANDS, key) for key in payload["bands"]]
+    ranks = rank.of_reference(payload["ranks"], cache)
     compared = pairs_of_partition(
         [entry.file(FILE) for entry in banded],
         payload["partition"],
         payload["limit"],
-        GroupSignatures(banded, rank.rows_in(cache.get(*payload["ranks"]))),
+        GroupSignatures(banded, ranks),
         payload["threshold"],
         payload["margin"],
     )
-    np.save(folder / EDGES, compared.edges, allow_pickle=False)
-    np.save(folder / BORDERLINE, compared.borderline, allow_pickle=False)
+    edges, borderline = believed(compared.edges, compared.borderline, ranks.num_older, payload["threshold"])
+    np.save(folder / EDGES, edges, allow_pickle=False)
+    np.save(folder / BORDERLINE, borderline, allow_pickle=False)
     return {
-        "edges": len(compared.edges),
-        "borderline": len(compared.borderline),
+        "edges": len(edges),
+        "borderline": len(borderline),
         "limited": int(compared.limited),
     }

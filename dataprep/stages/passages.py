@@ -109,7 +109,7 @@ def write_passages(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
     else:
         tokens, offsets = tokenized(texts, encoder, spelling)
     rows = np.flatnonzero(kept)
-    ranks = np.asarray(rank.ranks_in(cache.get(*payload["ranks"]))[payload["start"] + rows])
+    ranks = rank.Ranks(cache.get(*payload["ranks"])).of(payload["start"] + rows)
     arrays: dict[str, npt.NDArray[Any]] = {TOKENS: tokens, OFFSETS: offsets, RANKS: ranks, ROWS: rows}
     if spelling is not None:
         arrays |= {TEXT: texts.data[texts.offsets[0] : texts.offsets[-1]]}

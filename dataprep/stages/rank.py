@@ -17,6 +17,7 @@ import numpy.typing as npt
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import BASE, FINAL, Link
 from dataprep.decide.ranks import best_first_in_ranges, write_part
+from dataprep.older import Older
 from dataprep.recipe import Recipe
 from dataprep.stages.arrays import mapped
 from dataprep.stages.base import Stage, Task
@@ -31,6 +32,7 @@ RANKS = "ranks.npy"
 """int64[n]: the rank of each row."""
 ROWS = "rows.npy"
 """int64[n]: the row of each rank."""
+Int64s = npt.NDArray[np.int64]
 RANKED_AT_ONCE = 8_000_000
 USUAL = RankingParams().keep
 
@@ -136,9 +138,34 @@ def _signal(columns: Columns, name: str) -> npt.NDArray[np.int64]:
     return found
 
 
-def ranks_in(entry: Entry) -> npt.NDArray[np.int64]:
-    return mapped(entry.file(RANKS))
+def reference(entry: Entry, older: Sequence[Older]) -> list[Any]:
+    """How a task names the ranks; `of_reference` is the inverse."""
+    return [entry.receipt["stage"], entry.key, sum(each.count for each in older)]
 
 
-def rows_in(entry: Entry) -> npt.NDArray[np.int64]:
-    return mapped(entry.file(ROWS))
+def of_reference(value: Sequence[Any], cache: Cache) -> Ranks:
+    kind, key, num_older = value
+    return Ranks(cache.get(kind, key), num_older)
+
+
+class Ranks:
+    """The ranks of our documents, behind those of older corpora, which have the ranks from 0 on.
+
+    An older document of rank j has the row `total + j`, `total` being the number of ours.
+    """
+
+    def __init__(self, entry: Entry, num_older: int = 0) -> None:
+        self._ranks, self._rows = mapped(entry.file(RANKS)), mapped(entry.file(ROWS))
+        self.num_older = num_older
+        self.total = len(self._rows)
+
+    def of(self, rows: Int64s) -> Int64s:
+        """The ranks of some of our documents."""
+        return np.asarray(self._ranks[rows]) + self.num_older
+
+    def rows(self, ranks: Int64s) -> Int64s:
+        """The rows of some documents, ours or older."""
+        is_ours = ranks >= self.num_older
+        found = ranks + self.total
+        found[is_ours] = self._rows[ranks[is_ours] - self.num_older]
+        return found

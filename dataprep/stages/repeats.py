@@ -118,7 +118,7 @@ def write_unit_records(payload: Mapping[str, Any], cache: Cache, folder: Path) -
     elif payload["within"] != "corpus":
         columns: Any = read_columns(entry.file(COLUMNS))
         hashes = in_groups(hashes, columns[GROUP][rows])
-    ranks = rank.ranks_in(cache.get(*payload["ranks"]))[payload["start"] + np.arange(len(counts))]
+    ranks = rank.Ranks(cache.get(*payload["ranks"])).of(payload["start"] + np.arange(len(counts)))
     records = np.empty((len(rows), 4), dtype=np.uint64)
     records[:, :2] = hashes
     records[:, 2] = ranks[rows]
@@ -151,7 +151,7 @@ def find_repeats(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
     records = read_partition(folders, payload["partition"], width=4)
     ranks, numbers = records[:, 2].astype(np.int64), records[:, 3].astype(np.int64)
     gone = resolve_units(records[:, :2], ranks, numbers, payload["min_documents"])
-    rows = rank.rows_in(cache.get(*payload["ranks"]))[ranks[gone]]
+    rows = rank.Ranks(cache.get(*payload["ranks"])).rows(ranks[gone])
     found = np.column_stack([rows, numbers[gone]])
     np.save(folder / GONE, found[np.lexsort((found[:, 1], found[:, 0]))], allow_pickle=False)
     return {"units": len(records), "gone": len(found)}

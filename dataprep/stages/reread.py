@@ -86,7 +86,7 @@ def _rewritten(
         elif isinstance(link.step, Transform):
             batch = batch.with_texts(link.step.apply(batch, link.params))
         elif isinstance(link.step, CorpusEdit):
-            batch = batch.with_texts(link.step.cut(batch, *cuts[link.label].of(rows))[0])
+            batch = batch.with_texts(link.step.cut(batch, link.params, *cuts[link.label].of(rows))[0])
         elif isinstance(link.step, Edit):
             batch = batch.with_texts(link.step.edit(batch, link.params)[0])
     return batch

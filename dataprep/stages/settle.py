@@ -28,6 +28,7 @@ from dataprep.decide.verify import edges_of
 from dataprep.kernels.gather import gather_documents
 from dataprep.kernels.shingles import Shingling, jaccard_ppm, shingle_hashes
 from dataprep.kernels.texts import offsets_of
+from dataprep.older import Older
 from dataprep.readers import Split
 from dataprep.stages import near, rank, reread
 from dataprep.stages.arrays import mapped
@@ -46,7 +47,7 @@ SETTLED_AT_ONCE = 1 << 16
 Int64s = npt.NDArray[np.int64]
 
 
-def doubts_task(paired: Sequence[Entry], ranked: Entry, starts: Int64s) -> Task:
+def doubts_task(paired: Sequence[Entry], ranked: Entry, starts: Int64s, older: Sequence[Older]) -> Task:
     """starts: int64[splits + 1], first row of each split."""
     keys = [entry.key for entry in paired]
     components = {
@@ -55,7 +56,7 @@ def doubts_task(paired: Sequence[Entry], ranked: Entry, starts: Int64s) -> Task:
         "ranks": ranked.key,
         "starts": digest_value(starts.tolist()),
     }
-    payload = {"pairs": keys, "starts": starts.tolist(), "ranks": [ranked.receipt["stage"], ranked.key]}
+    payload = {"pairs": keys, "starts": starts.tolist(), "ranks": rank.reference(ranked, older)}
     return Task("all pairs", key_of(components), components, payload)
 
 
@@ -64,7 +65,7 @@ def collect_doubts(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
     parts = [mapped(cache.get(near.PAIRS, key).file(near.BORDERLINE))[:, :2] for key in payload["pairs"]]
     pairs = distinct_pairs(np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts]))
     np.save(folder / PAIRS, pairs, allow_pickle=False)
-    rows = np.sort(rank.rows_in(cache.get(*payload["ranks"]))[np.unique(pairs)])
+    rows = np.sort(rank.of_reference(payload["ranks"], cache).rows(np.unique(pairs)))
     np.save(folder / ROWS, rows, allow_pickle=False)
     starts = np.array(payload["starts"], dtype=np.int64)
     bounds = np.searchsorted(rows, starts)
@@ -135,6 +136,7 @@ def keep_task(
     ranked: Entry,
     removals: Removals,
     memory_bytes: int,
+    older: Sequence[Older],
     doubts: Entry | None = None,
     shingled: Sequence[Entry] = (),
 ) -> Task:
@@ -151,7 +153,7 @@ def keep_task(
     payload = {
         **components,
         "pairs": [entry.key for entry in paired],
-        "ranks": [ranked.receipt["stage"], ranked.key],
+        "ranks": rank.reference(ranked, older),
         "removals": list(removals),
         "shingles": [entry.key for entry in shingled],
         "memory": memory_bytes,
@@ -161,7 +163,7 @@ def keep_task(
 
 def decide_who_stays(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
     """Write `removed.npy` and `keepers.npy` (population.py)."""
-    rows = rank.rows_in(cache.get(*payload["ranks"]))
+    ranks = rank.of_reference(payload["ranks"], cache)
     paired = [cache.get(near.PAIRS, key) for key in payload["pairs"]]
     edges = [mapped(entry.file(near.EDGES)) for entry in paired]
     settled = 0
@@ -169,9 +171,9 @@ def decide_who_stays(payload: Mapping[str, Any], cache: Cache, folder: Path) -> 
         doubts = cache.get(DOUBTS, payload["doubts"])
         shingles = _Shingles(doubts, [cache.get(SHINGLES, key) for key in payload["shingles"]])
         for pairs in _chunks(mapped(doubts.file(PAIRS))):
-            found = np.sort(rows[np.unique(pairs)])
+            found = np.sort(ranks.rows(np.unique(pairs)))
             hashes, offsets = shingles.of(found)
-            places = np.searchsorted(found, rows[pairs])
+            places = np.searchsorted(found, ranks.rows(pairs.reshape(-1)).reshape(-1, 2))
             similar = edges_of(pairs, jaccard_ppm(hashes, offsets, places), payload["threshold"])
             edges.append(similar)
             settled += len(similar)
@@ -179,8 +181,9 @@ def decide_who_stays(payload: Mapping[str, Any], cache: Cache, folder: Path) -> 
     scratch.mkdir()
     limit = max(1 << 16, payload["memory"] // EDGE_BYTES)
     parts = [np.zeros((0, 3), dtype=np.int64)]
-    for gone in independent_in_ranges(edges, len(rows), limit, scratch):
-        parts.append(np.column_stack([rows[gone.documents], rows[gone.matches], gone.similarity_ppm]))
+    for gone in independent_in_ranges(edges, ranks.num_older + ranks.total, limit, scratch):
+        pairs = np.column_stack([ranks.rows(gone.documents), ranks.rows(gone.matches)])
+        parts.append(np.column_stack([pairs, gone.similarity_ppm]))
     scratch.rmdir()
     removed = np.concatenate(parts)
     write_removed(folder, removed)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dataprep.cache import Entry
+from dataprep.stages.rank import Ranks
 
 LOW_BYTES = "low.npy"
 """uint8[documents of the group, permutations], zeros for those that take no part."""
@@ -24,9 +25,8 @@ Int64s = npt.NDArray[np.int64]
 class GroupSignatures:
     """A `Lookup` over the files of some entries, whose facts say at which row each starts."""
 
-    def __init__(self, entries: Sequence[Entry], rows: Int64s) -> None:
-        """rows: int64[n], the row of each rank."""
-        self._rows = rows
+    def __init__(self, entries: Sequence[Entry], ranks: Ranks) -> None:
+        self._ranks = ranks
         self._starts = np.array([entry.facts["start"] for entry in entries], dtype=np.int64)
         self._files: list[Any] = [
             np.load(entry.file(LOW_BYTES), mmap_mode="r", allow_pickle=False)
@@ -37,7 +37,7 @@ class GroupSignatures:
         self._width = next((each.shape[1] for each in self._files if each is not None), 0)
 
     def __call__(self, ranks: Int64s) -> npt.NDArray[np.uint8]:
-        rows = np.asarray(self._rows[ranks])
+        rows = self._ranks.rows(ranks)
         order = np.argsort(rows)
         rows = rows[order]
         found = np.empty((len(ranks), self._width), dtype=np.uint8)

@@ -21,10 +21,9 @@ from dataprep.chain import BASE, FINAL, ColumnSet, Link
 from dataprep.columnfile import Column, read_columns
 from dataprep.columns import Texts, concat
 from dataprep.kernels.hashing import hash128, hash_normalized
-from dataprep.kernels.units import Units
 from dataprep.stages.cuts import Cuts
 from dataprep.stages.rewrites import Rewrites, changed, laid_over
-from dataprep.steps.base import CorpusEdit, Decision, Edit, Rule, Transform
+from dataprep.steps.base import CorpusEdit, Decision, Edit, Ragged, Rule, Transform
 
 STAGE = "measure"
 COLUMNS = "columns.arrow"
@@ -37,11 +36,11 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What one column set takes from a chunk: columns [n]; of a CorpusEdit the units of its texts; of an
-    expensive step the texts that it changed, with their rows in the split."""
+    """What one column set takes from a chunk: columns [n]; of a CorpusEdit the units or hits of its texts; of
+    an expensive step the texts that it changed, with their rows in the split."""
 
     columns: Mapping[str, Column]
-    units: Units | None = None
+    ragged: Ragged | None = None
     rows: Rows = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     texts: Texts = field(default_factory=lambda: concat([]))
 
@@ -68,7 +67,9 @@ def read_back(chain: Sequence[Link], missing: Sequence[ColumnSet]) -> tuple[list
         link.label for link in links if link.is_expensive and link.rewrites and link.label not in wanted
     ]
     gates = [
-        link.label for link in links[: _last_gated(chain, missing)] if link.drops and link.label not in wanted
+        link.label
+        for link in links[: _last_gated(chain, missing)]
+        if link.is_gate and link.label not in wanted
     ]
     return rewrites, gates
 
@@ -98,13 +99,13 @@ class Walk:
         alive = np.ones(count, dtype=bool)
         for place, link in enumerate(self._links):
             if isinstance(link.step, CorpusEdit) and link.units in self._wanted:
-                units, signals = link.step.measure(batch, link.params)
-                yield link.units, Measured(signals, units)
+                ragged, signals = link.step.measure(batch, link.params)
+                yield link.units, Measured(signals, ragged)
             batch, measured = self._step(link, batch, alive, rows)
             if link.label in self._wanted:
                 assert measured is not None
                 yield link.label, measured
-            if place < self._gates and link.drops:
+            if place < self._gates and link.is_gate:
                 columns: Any = self._columns.get(link.label)
                 if columns is None:
                     assert measured is not None
@@ -129,10 +130,11 @@ class Walk:
         if isinstance(step, Transform):
             return batch.with_texts(step.apply(batch, link.params)), None
         if isinstance(step, CorpusEdit):
-            if link.cut is None:
-                return batch, None  # the last link of this walk
-            texts, signals = step.cut(batch, *self._cuts[link.label].of(rows))
-            return batch.with_texts(texts), Measured(signals)
+            if link.cut is None or not link.rewrites:
+                return batch, None  # the last link of this walk, or one that changes no text
+            cuts = self._cuts[link.label]
+            texts, signals = step.cut(batch, link.params, *cuts.of(rows))
+            return batch.with_texts(texts), Measured({**signals, **cuts.columns(rows)})
         if isinstance(step, Edit) and (wanted or link.rewrites):
             texts, signals = step.edit(batch, link.params)
             return batch.with_texts(texts), Measured(signals)

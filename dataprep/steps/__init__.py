@@ -13,6 +13,7 @@ from dataprep.steps.c4_paragraphs import C4_PARAGRAPHS
 from dataprep.steps.classifier import CLASSIFIER
 from dataprep.steps.code_quality import CODE_QUALITY
 from dataprep.steps.datatrove import DATATROVE
+from dataprep.steps.decontaminate import DECONTAMINATE
 from dataprep.steps.exact_dedup import EXACT_DEDUP
 from dataprep.steps.exclude import EXCLUDE
 from dataprep.steps.extract_text import EXTRACT_TEXT
@@ -51,6 +52,7 @@ STEPS: dict[str, StepType] = {
     "perplexity": PERPLEXITY,
     "pii": PII,
     "datatrove": DATATROVE,
+    "decontaminate": DECONTAMINATE,
     "line_dedup": LINE_DEDUP,
     "paragraph_dedup": PARAGRAPH_DEDUP,
     "sentence_dedup": SENTENCE_DEDUP,

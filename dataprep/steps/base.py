@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict
 
 from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
-from dataprep.kernels.units import Units
 
 Signals = dict[str, Any]
 """Columns of one value a document, by name: numpy integers or booleans [n], uint64 [n, 2] for 128-bit
@@ -187,32 +186,44 @@ class Decision:
     also_measuring: Callable[[Any], Mapping[str, Any]] = no_more
 
 
+class Ragged(Protocol):
+    """What the documents of a batch have any number of."""
+
+    @staticmethod
+    def join(parts: Sequence[Any]) -> dict[str, npt.NDArray[Any]]:
+        """Arrays of all batches of a split by name, documents numbered through: what is kept in files."""
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusEdit:
-    """A step that takes parts out of texts by what the texts of all documents say (line deduplication).
+    """A step that takes parts out of texts, or drops documents, by what the texts of all documents say (line
+    deduplication, decontamination).
 
-    1. `measure(batch, params)` makes the units of each text, which may go, with hashes of what they say (None
-       where the stages look at the texts themselves), and columns by document (`ranking.py`: what documents
-       are grouped and ranked by).
-    2. `decide/lines.py` says which units go, of hashes from all documents, a partition at a time.
-    3. `cut(batch, rows, starts, ends)` takes these bytes out of the texts that were measured (`rows`:
+    1. `measure(batch, params)` makes what a document may have any number of: units with hashes of what they
+       say, or hits (None where the stages look at the texts themselves), and columns by document.
+    2. The stages of the step (`stages/decisions.py`) look at those of all documents, and leave for each split
+       what is to be cut, and columns by document of their own.
+    3. `cut(batch, params, rows, starts, ends)` takes these bytes out of the texts that were measured (`rows`:
        which text of the batch; ascending by row and start), and returns the new texts and signals of what
-       happened. It looks at no parameter.
-    4. `checks(signals, params)` drops documents of which too little is left, as for a Rule.
+       happened.
+    4. `checks(signals, params)` drops documents, as for a Rule, by the signals of `cut` and the columns of
+       the stages.
 
-    The rest is as for a Decision; what `checks` alone looks at measures nothing.
+    Where `rewrites(params)` is False nothing is cut, and what stands below does not wait for the stages. The
+    rest is as for a Decision.
     """
 
     name: str
     version: int
     params: type[Params]
-    measure: Callable[[Batch, Any], tuple[Units | None, Signals]]
-    cut: Callable[[Batch, Int64s, Int64s, Int64s], tuple[Texts, Signals]]
+    measure: Callable[[Batch, Any], tuple[Ragged | None, Signals]]
+    cut: Callable[[Batch, Any, Int64s, Int64s, Int64s], tuple[Texts, Signals]]
     checks: Callable[[Signals, Any], Sequence[Check]]
     measuring: frozenset[str] = field(default_factory=frozenset)
     depends: Callable[[Any], Mapping[str, str]] = nothing
     needs: Callable[[Any], tuple[str, ...]] = no_fields
     also_measuring: Callable[[Any], Mapping[str, Any]] = no_more
+    rewrites: Callable[[Any], bool] = always
 
 
 StepType = Transform | Rule | Edit | Decision | CorpusEdit
@@ -220,7 +231,7 @@ StepType = Transform | Rule | Edit | Decision | CorpusEdit
 
 def rewrites(step: StepType, params: Params) -> bool:
     """Whether the steps below see another text than this one did."""
-    return isinstance(step, Transform | CorpusEdit) or (isinstance(step, Edit) and step.rewrites(params))
+    return isinstance(step, Transform) or (isinstance(step, Edit | CorpusEdit) and step.rewrites(params))
 
 
 def measuring_parameters(step: StepType, params: Params) -> dict[str, Any]:

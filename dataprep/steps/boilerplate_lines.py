@@ -28,9 +28,9 @@ from dataprep.kernels.boilerplate import COUNTS, Limits, kept_lines, words_of
 from dataprep.kernels.line_facts import ANYWHERE, AT_END, AT_START
 from dataprep.kernels.texts import Texts
 from dataprep.steps.base import Check, Edit, Params, Signals, above, ratio, unicode_version
+from manifests.units import Ratio
 
 Count = Annotated[int, Field(ge=0)]
-Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Strings = Annotated[tuple[str, ...], Field(strict=False)]
 
 

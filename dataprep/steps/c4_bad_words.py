@@ -20,6 +20,7 @@ from dataprep.batch import Batch
 from dataprep.kernels.word_list import has_word
 from dataprep.steps.base import Check, Params, Rule, Signals, unicode_version
 from dataprep.steps.listed import list_file, read_list
+from manifests.units import Ratio
 
 MILLION = 1_000_000
 
@@ -32,7 +33,7 @@ class C4BadWordsParams(Params):
     words: Annotated[tuple[str, ...], Field(strict=False, min_length=1)] | None = None
     words_file: Annotated[str, Field(min_length=1)] | None = None
     whole_words: bool = True
-    keep_fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0
+    keep_fraction: Ratio = 0.0
 
     @model_validator(mode="after")
     def _one_list(self) -> C4BadWordsParams:

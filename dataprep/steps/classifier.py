@@ -24,8 +24,8 @@ from dataprep.fasttext.flat import Normalization, normalized
 from dataprep.fasttext.model import PPM
 from dataprep.steps.base import Check, Params, Rule, Signals, above, below, refuse_crossed, unicode_version
 from dataprep.steps.model_file import file_digest
+from manifests.units import Ratio
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Given = Annotated[str, Field(min_length=1)]
 
 
@@ -39,8 +39,8 @@ class ClassifierParams(Params):
 
     model: Given
     label: Given
-    min_score: Share | None = None
-    max_score: Share | None = None
+    min_score: Ratio | None = None
+    max_score: Ratio | None = None
     normalize: Normalization = "none"
     name: Annotated[str, Field(pattern="^[a-z][a-z0-9_]{0,63}$")] = "classifier"
 

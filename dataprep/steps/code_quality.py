@@ -24,10 +24,10 @@ from dataprep.batch import Batch
 from dataprep.kernels.code import COUNTS, code_counts
 from dataprep.kernels.phrases import MAX_PHRASES
 from dataprep.steps.base import Check, Params, Rule, Signals, above, below, ratio, unicode_version
+from manifests.units import Ratio
 
 Count = Annotated[int, Field(ge=0)]
 Length = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class CodeQualityParams(Params):

@@ -26,11 +26,11 @@ from dataprep.columns import Texts, texts_from_arrow
 from dataprep.kernels.hashing import hash128, hash_normalized
 from dataprep.kernels.url_forms import url_forms
 from dataprep.steps.base import Decision, Signals, unicode_version
-from dataprep.steps.ranking import Entry, FieldName, RankingParams, ranking_columns, ranking_measured
+from dataprep.steps.ranking import DedupParams, Entry, FieldName, ranking_columns, ranking_measured
 from dataprep.steps.site_lists import canonical
 
 
-class ExactDedupParams(RankingParams):
+class ExactDedupParams(DedupParams):
     """`by`: what must be equal; see the module's docstring."""
 
     by: Literal["text", "normalized_text", "url"] | FieldName = "text"

@@ -30,9 +30,9 @@ from dataprep.kernels.fineweb import COUNTS, fineweb_counts
 from dataprep.kernels.marks import TERMINAL_MARKS, code_points
 from dataprep.kernels.words import find_words
 from dataprep.steps.base import Check, Params, Rule, Signals, above, below, ratio, unicode_version
+from manifests.units import Ratio
 
 Count = Annotated[int, Field(ge=0)]
-Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Length = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 STOP_CHARACTERS = {

@@ -43,10 +43,10 @@ from dataprep.steps.base import (
     refuse_crossed,
     unicode_version,
 )
+from manifests.units import Ratio
 
 Count = Annotated[int, Field(ge=0)]
 Length = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class GopherQualityParams(Params):

@@ -18,10 +18,9 @@ datatrove. Every count is defined in `docs/reference/statistics.md`; the kernel 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from dataprep.batch import Batch
 from dataprep.kernels.repetition import (
@@ -35,8 +34,7 @@ from dataprep.kernels.repetition import (
 from dataprep.kernels.split_words import find_chunks
 from dataprep.kernels.words import find_words
 from dataprep.steps.base import Check, Params, Rule, Signals, above, ratio, unicode_version
-
-Ratio = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+from manifests.units import Ratio
 
 
 class GopherRepetitionParams(Params):

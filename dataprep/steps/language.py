@@ -31,8 +31,8 @@ from dataprep.fasttext import Model, check_labels, model_file, model_of, predict
 from dataprep.fasttext.model import PPM
 from dataprep.steps.base import Check, Params, Rule, Signals, below
 from dataprep.steps.model_file import file_digest
+from manifests.units import Ratio
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Label = Annotated[str, Field(min_length=1)]
 
 
@@ -45,8 +45,8 @@ class LanguageParams(Params):
 
     model: Label = "lid.176"
     keep: Annotated[tuple[Label, ...], Field(strict=False, min_length=1)] | None = None
-    min_score: Share | None = 0.65
-    min_margin: Share | None = None
+    min_score: Ratio | None = 0.65
+    min_margin: Ratio | None = None
 
 
 def measure(batch: Batch, params: LanguageParams) -> Signals:

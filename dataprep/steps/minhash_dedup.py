@@ -16,10 +16,10 @@ from dataprep.decide.bands import BUCKET_LIMIT, best_bands
 from dataprep.kernels.minhash import signatures
 from dataprep.kernels.shingles import Shingling
 from dataprep.steps.base import Decision, Signals, unicode_version
-from dataprep.steps.ranking import RankingParams, ranking_columns, ranking_measured
+from dataprep.steps.ranking import DedupParams, ranking_columns, ranking_measured
 
 
-class MinhashDedupParams(RankingParams):
+class MinhashDedupParams(DedupParams):
     """`threshold`: of the Jaccard similarity of the sets of shingles. `bands` and `rows`: of a signature; by
     default the best for the threshold. `verify`: whether candidates whose estimate is near the threshold are
     settled by the texts. The rest is as for exact_dedup."""
@@ -65,10 +65,12 @@ def ranking_fields(params: MinhashDedupParams) -> tuple[str, ...]:
 
 
 def measure(batch: Batch, params: MinhashDedupParams) -> Signals:
-    """`signature` uint32[n, permutations], `flags` uint8[n]: SHORT, WORDLESS or 0 (`kernels/shingles.py`);
-    and the columns of `ranking_columns`."""
-    found, flags = signatures(batch.texts.data, batch.texts.offsets, params.shingling, params.permutations)
-    return {"signature": found, "flags": flags, **ranking_columns(batch, params)}
+    """`signature` uint32[n, permutations]; `flags` uint8[n]: SHORT, WORDLESS or 0 (`kernels/shingles.py`);
+    `sole` uint64[n]: the hash of the only shingle, or 0; and the columns of `ranking_columns`."""
+    found, flags, sole = signatures(
+        batch.texts.data, batch.texts.offsets, params.shingling, params.permutations
+    )
+    return {"signature": found, "flags": flags, "sole": sole, **ranking_columns(batch, params)}
 
 
 MINHASH_DEDUP = Decision(

@@ -108,6 +108,13 @@ class RankingParams(Params):
         return tuple(dict.fromkeys((*group, *self.order_fields)))
 
 
+class DedupParams(RankingParams):
+    """`against`: older corpora (a folder, or ROOT/name@version) whose documents are better than all of ours,
+    so that what they have already goes; the first listed are the best."""
+
+    against: Annotated[tuple[Entry, ...], Field(strict=False)] = ()
+
+
 def ranking_measured(params: RankingParams) -> Mapping[str, Any]:
     """What of the parameters `ranking_columns` looks at; nothing where it makes no columns."""
     group = {} if params.group_field is None else {"group": params.group_field}

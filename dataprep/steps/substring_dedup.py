@@ -9,7 +9,7 @@ and `minhash_dedup`, which cost less.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -71,7 +71,7 @@ def measure(batch: Batch, params: SubstringDedupParams) -> tuple[None, Signals]:
     return None, {"text_bytes": batch.texts.lengths, **ranking_columns(batch, params)}
 
 
-def cut(batch: Batch, rows: Int64s, starts: Int64s, ends: Int64s) -> tuple[Texts, Signals]:
+def cut(batch: Batch, params: Any, rows: Int64s, starts: Int64s, ends: Int64s) -> tuple[Texts, Signals]:
     """The texts without what is named, joined where it was, and of each document int64[n] `text_bytes` before
     and `removed_bytes`."""
     texts = batch.texts

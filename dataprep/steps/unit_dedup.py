@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -57,7 +57,7 @@ def measure(kind: Kind, batch: Batch, params: UnitDedupParams) -> tuple[Units, S
     return found, ranking_columns(batch, params)
 
 
-def cut(batch: Batch, rows: Int64s, starts: Int64s, ends: Int64s) -> tuple[Texts, Signals]:
+def cut(batch: Batch, params: Any, rows: Int64s, starts: Int64s, ends: Int64s) -> tuple[Texts, Signals]:
     """The texts without what is named, and of each document int64[n] `removed_units`, `text_bytes` before,
     `removed_bytes`, and `words_left`, those of the `plain` normalisation: -1 where nothing was removed."""
     left = without(batch.texts, rows, starts, ends)

@@ -6,8 +6,9 @@ Every condition on every field must hold. Of a value, which is text (see `carry`
 
 in, not_in    the text, against a list; numbers, true and false in the list stand for their JSON text
 min, max      the number that the text is, both ends included
-from, before  the date that the text begins with (year, month and day, or a year or month alone, which is its
-              first day), as it is written, whatever the zone; `from` is included, `before` is not
+from, before  the date of the calendar that the text begins with (year, month and day, or a year or month
+              alone, which is its first day), as it is written, whatever the zone; `from` is included,
+              `before` is not
 matches       the text, in which RE2 must find the expression
 present       whether there is a value
 
@@ -33,6 +34,8 @@ from dataprep.batch import Batch
 from dataprep.steps.base import Check, Mask, Params, Rule, Signals, refuse_crossed
 
 _NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
+_DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, 0])
+"""Of each month; none before the first and after the twelfth."""
 _DATE = r"^[0-9]{4}(-[0-9]{2}(-[0-9]{2}([T ].*)?)?)?$"
 
 
@@ -163,13 +166,20 @@ def _where(values: pa.StringArray, pattern: str) -> pa.StringArray:
 
 
 def _dates(values: pa.StringArray) -> pa.StringArray:
-    """Year-month-day, which sorts as dates do."""
+    """Year-month-day, which sorts as dates do; null for what is none, such as 2020-99 and 2021-02-29."""
     dates = pc.utf8_slice_codeunits(_where(values, _DATE), 0, 10)
     ends = pa.array(["-01-01", "-01"], pa.string())
     lengths = pc.binary_length(dates)
     for length, end in zip((4, 7), ends, strict=True):
         dates = pc.if_else(pc.equal(lengths, length), pc.binary_join_element_wise(dates, end, ""), dates)
-    return dates
+    year, month, day = (
+        pc.utf8_slice_codeunits(dates, start, stop).cast(pa.int32()).fill_null(0).to_numpy()
+        for start, stop in ((0, 4), (5, 7), (8, 10))
+    )
+    is_leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    days = _DAYS[np.minimum(month, 13)] + ((month == 2) & is_leap)
+    is_date = pa.array((year > 0) & (day > 0) & (day <= days))
+    return pc.if_else(is_date, dates, pa.scalar(None, pa.string()))
 
 
 def _mask(values: pa.BooleanArray) -> Mask:
@@ -204,4 +214,4 @@ def _text(value: str | float) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-WHERE = Rule(name="where", version=1, params=WhereParams, measure=measure, checks=checks, needs=needs)
+WHERE = Rule(name="where", version=2, params=WhereParams, measure=measure, checks=checks, needs=needs)

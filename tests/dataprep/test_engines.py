@@ -28,6 +28,8 @@ def behave(plan: Path, stage: str, index: int) -> dict[str, Any]:
         os.kill(os.getpid(), signal.SIGKILL)
     if stage == "print":
         print("a library that talks")
+    if stage == "set":
+        return {"order": " ".join({f"word {number}" for number in range(50)})}
     return {"index": index, "pid": os.getpid()}
 
 
@@ -46,6 +48,17 @@ def test_every_task_has_one_outcome(engine: Any) -> None:
     outcomes = list(engine.run(references("work", 20)))
     assert sorted(outcome.result["index"] for outcome in outcomes) == list(range(20))
     assert {outcome.kind for outcome in outcomes} == {"done"}
+
+
+def test_sets_have_one_order_in_all_workers() -> None:
+    """A run's workers on any machine agree, even where a step of the user's depends on it."""
+    orders = set()
+    for _ in range(2):
+        engine = LocalEngine(1, ENTRY)
+        (outcome,) = engine.run(references("set", 1))
+        orders.add(outcome.result["order"])
+        engine.close()
+    assert len(orders) == 1
 
 
 def test_errors_are_outcomes(engine: Any) -> None:

@@ -24,6 +24,8 @@ from manifests.tables import TableError
 from tests.manifests.corpora import make_corpus
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "manifest.json"
+GOLDEN_2 = GOLDEN.with_name("manifest-2.json")
+GOLDEN_3 = GOLDEN.with_name("manifest-3.json")
 Json = dict[str, Any]
 
 
@@ -48,11 +50,35 @@ def save(path: Path, data: Json) -> Path:
 
 
 def test_golden_manifest(tmp_path: Path) -> None:
-    """Version 1, as it was first written: it loads for ever, and is written the same for as long as 1 is."""
-    manifest = load_manifest(GOLDEN)
+    """Version 3, as it was first written: it loads for ever, and is written the same for as long as 3 is."""
+    manifest = load_manifest(GOLDEN_3)
     write_manifest(tmp_path / "manifest.json", manifest)
-    assert (tmp_path / "manifest.json").read_bytes() == GOLDEN.read_bytes()
+    assert (tmp_path / "manifest.json").read_bytes() == GOLDEN_3.read_bytes()
     assert manifest.corpus == "golden" and list(manifest.sources) == ["web", "code"]
+
+
+def test_golden_manifest_of_version_1(tmp_path: Path) -> None:
+    """What the first version wrote loads for ever, as what the newest says of the same corpus."""
+    manifest = load_manifest(GOLDEN)
+    assert json.loads(GOLDEN.read_text())["format_version"] == 1
+    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_3)
+    assert {source.order for source in manifest.sources.values()} == {"shuffled"}
+    assert {source.content_hash for source in manifest.sources.values()} == {"text"}
+
+
+def test_golden_manifest_of_version_2(tmp_path: Path) -> None:
+    """It did not say which evaluation sets a corpus was checked against."""
+    manifest = load_manifest(GOLDEN_2)
+    assert json.loads(GOLDEN_2.read_text())["format_version"] == 2
+    assert manifest.lineage.evals == []
+    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_3)
+
+
+@pytest.mark.parametrize("sources", [None, [], {"web": 1}])
+def test_an_upgrade_leaves_faults_to_the_models(sources: Any) -> None:
+    old = {**json.loads(GOLDEN.read_text()), "sources": sources}
+    with pytest.raises(ManifestError, match="wrong fields"):
+        parse_manifest(old, "m.json")
 
 
 def test_round_trip(folder: Path, tmp_path: Path) -> None:
@@ -139,7 +165,7 @@ def test_white_space_is_not(data: Json, tmp_path: Path) -> None:
         ('{"format": "headrace-manifest", "format_version": "1"}', "format version '1', which never was"),
         ('{"format": "headrace-manifest", "format_version": true}', "format version True, which never was"),
         ('{"format": "headrace-manifest", "format_version": 0}', "format version 0, which never was"),
-        ('{"format": "headrace-manifest", "format_version": 2}', "this program knows up to 1"),
+        ('{"format": "headrace-manifest", "format_version": 4}', "this program knows up to 3"),
     ],
 )
 def test_what_is_no_manifest(text: str, what: str, tmp_path: Path) -> None:
@@ -197,7 +223,10 @@ def put(place: str, value: Any) -> Callable[[Json], None]:
         (put("version", "1.0"), "version: String should match"),
         (put("version", "01.0.0"), "version: String should match"),
         (put("dtype", "uint32"), "dtype: Input should be 'uint16' or 'int32'"),
-        (put("dtype", "int32"), "dtype is int32; a vocabulary of 1000 is stored as uint16"),
+        (
+            put("tokenizer.vocab_size", 65_537),
+            "dtype is uint16, which holds ids up to 65,535; the vocabulary goes up to 65,536",
+        ),
         (put("tokenizer.vocab_size", 0), "tokenizer.vocab_size"),
         (put("tokenizer.eos_id", 1000), "eos_id 1000 is outside the vocabulary of 1000"),
         (put("tokenizer.eos_id", None), "append_eos is true, but there is no eos_id"),
@@ -247,30 +276,30 @@ def test_models_take_no_numpy_scalars() -> None:
 
 
 def test_upgrades_run_in_order(data: Json) -> None:
-    """A history of the format that never was: 0 named the corpus `name`, -1 had no version."""
+    """A history of the format that never was: 1 named the corpus `name`, 0 had no version."""
     old = {key: value for key, value in data.items() if key not in ("corpus", "version")}
-    old |= {"format_version": -1, "name": "tiny"}
+    old |= {"format_version": 0, "name": "tiny"}
     before = copy.deepcopy(old)
     calls = []
 
-    def from_minus_one(data: Json) -> Json:
-        calls.append(-1)
-        return {**data, "version": "1.0.0", "format_version": 0}
-
     def from_zero(data: Json) -> Json:
         calls.append(0)
+        return {**data, "version": "1.0.0", "format_version": 1}
+
+    def from_one(data: Json) -> Json:
+        calls.append(1)
         assert data["version"] == "1.0.0"
         kept = {key: value for key, value in data.items() if key != "name"}
-        return {**kept, "corpus": data["name"], "format_version": 1}
+        return {**kept, "corpus": data["name"], "format_version": 2}
 
-    upgrades = {0: from_zero, -1: from_minus_one}
+    upgrades = {2: lambda data: {**data, "format_version": 3}, 1: from_one, 0: from_zero}
     manifest = parse_manifest(old, "m.json", upgrades=upgrades)
-    assert calls == [-1, 0]
+    assert calls == [0, 1]
     assert manifest == parse_manifest(data, "m.json")
     assert old == before
     calls.clear()
-    parse_manifest({**old, "format_version": 0, "version": "1.0.0"}, "m.json", upgrades=upgrades)
-    assert calls == [0]
+    parse_manifest({**old, "format_version": 1, "version": "1.0.0"}, "m.json", upgrades=upgrades)
+    assert calls == [1]
 
 
 def test_an_old_version_is_sealed_by_its_own_fields(

@@ -53,6 +53,16 @@ def test_publish_by_copy(folder: Path, root: Path, monkeypatch: pytest.MonkeyPat
     assert not (target / "manifest.json").samefile(folder / "manifest.json")
 
 
+def test_what_is_published_does_not_hang_on_links(folder: Path, root: Path, tmp_path: Path) -> None:
+    """A corpus that was imported by symbolic links."""
+    path = folder / "code" / "train-00000.bin"
+    path.rename(tmp_path / "elsewhere.bin")
+    path.symlink_to(tmp_path / "elsewhere.bin")
+    target = publish(folder, root)
+    (tmp_path / "elsewhere.bin").unlink()
+    assert verify(target).ok and not (target / "code" / "train-00000.bin").is_symlink()
+
+
 def test_publish_is_repeatable(folder: Path, root: Path) -> None:
     target = publish(folder, root)
     before = (target / "manifest.json").stat().st_ino
@@ -138,9 +148,20 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("tiny@1.9.0", "tiny/1.9.0"),
         ("tiny@2.0.0-rc.1", "tiny/2.0.0-rc.1"),
         ("draft@latest", "draft/0.1.0-alpha"),
+        ("tiny@1", "tiny/1.10.1"),
+        ("tiny@1.1", None),
+        ("tiny@1.9", "tiny/1.9.0"),
+        ("tiny@1.10", "tiny/1.10.1"),
+        ("tiny@2", "tiny/2.0.0-rc.1"),
+        ("tiny@0", "tiny/0.1.0"),
+        ("tiny@3", None),
     ],
 )
-def test_resolve(reference: str, wanted: str, stocked: Path) -> None:
+def test_resolve(reference: str, wanted: str | None, stocked: Path) -> None:
+    if wanted is None:  # 1.10 does not begin with 1.1
+        with pytest.raises(UserError, match="has no version"):
+            resolve(reference, stocked)
+        return
     assert resolve(reference, stocked) == stocked / wanted
     open_corpus(resolve(reference, stocked))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import Any
 
 from tests.reference.words import class_letter
@@ -96,10 +97,15 @@ def edited(text: str, how: Any) -> tuple[str, dict[str, int]]:
     names = "citations numeric_lines counter_lines few_word_lines uppercase_lines phrase_lines emptied_lines"
     counts = dict.fromkeys(names.split(), 0)
     kept = []
-    for line in text.split("\n"):
+
+    @cache
+    def judged(line: str) -> tuple[str, int, str | None]:
         line, taken = without_marks(line, how.citation_numbers, how.citation_marks)
+        return line, taken, verdict(line, taken > 0, how)
+
+    for whole in text.split("\n"):
+        line, taken, why = judged(whole)
         counts["citations"] += taken
-        why = verdict(line, taken > 0, how)
         if why is None:
             kept.append(line)
         else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,12 +50,6 @@ class Twin:
                 rows += self.ngram_row(fnv(ngram.encode()) % self.bucket)
         return rows
 
-    def sum_of(self, rows: list[int]) -> list[float]:
-        total = [0.0] * self.dim
-        for row in rows:
-            total = [a + float(b) for a, b in zip(total, self.inputs[row], strict=True)]
-        return total
-
     def scores(self, text: bytes) -> list[tuple[str, float]]:
         """(label, score) of all labels that fastText's `predict` can name, best first; none for a text
         without words."""
@@ -62,24 +57,26 @@ class Twin:
         tokens = tokens[: tokens.index(b"</s>") + 1]
         if len(tokens) == 1:
             return []
-        hashes, number, total = [], 0, [0.0] * self.dim
-        for token in tokens:
-            if token in self.labels or (token not in self.words and token.startswith(LABEL)):
-                continue
-            rows = self.rows_of(token)
-            number += len(rows)
-            total = [a + b for a, b in zip(total, self.sum_of(rows), strict=True)]
-            hashes.append(fnv(token))
-        rows = [
-            row
-            for each in word_ngrams(hashes, self.word_ngrams)
-            for row in self.ngram_row(each % self.bucket)
+        known = [
+            token
+            for token in tokens
+            if token not in self.labels and (token in self.words or not token.startswith(LABEL))
         ]
-        number += len(rows)
-        total = [a + b for a, b in zip(total, self.sum_of(rows), strict=True)]
-        if number == 0:
+        hash_of = {token: fnv(token) for token in set(known)}
+        hashes = [hash_of[token] for token in known]
+        rows: Counter[int] = Counter()
+        for token, times in Counter(known).items():
+            for row in self.rows_of(token):
+                rows[row] += times
+        for each, times in word_ngrams(hashes, self.word_ngrams).items():
+            for row in self.ngram_row(each % self.bucket):
+                rows[row] += times
+        if not rows:
             return []
-        hidden = [value / number for value in total]
+        total = [0.0] * self.dim
+        for row, times in rows.items():
+            total = [a + times * float(b) for a, b in zip(total, self.inputs[row], strict=True)]
+        hidden = [value / rows.total() for value in total]
         names = [name.decode().removeprefix("__label__") for name in self.labels]
         found = self.tree_scores(hidden) if self.loss == HS else list(enumerate(self.flat_scores(hidden)))
         found.sort(key=lambda each: (-each[1], -each[0]))
@@ -121,11 +118,16 @@ def ngrams(word: str, least: int, most: int) -> Iterator[str]:
                 yield piece
 
 
-def word_ngrams(hashes: list[int], most: int) -> Iterator[int]:
-    for start, value in enumerate(signed(each) for each in hashes):
-        for other in hashes[start + 1 : start + most]:
-            value = (value * 116049371 + signed(other)) % 2**64
-            yield value
+def word_ngrams(hashes: list[int], most: int) -> Counter[int]:
+    """The numbers of all runs of two to `most` words, and how often each comes."""
+    found: Counter[int] = Counter()
+    for size in range(2, most + 1):
+        for run, times in Counter(zip(*(hashes[at:] for at in range(size)), strict=False)).items():
+            value = 0
+            for each in run:
+                value = (value * 116049371 + signed(each)) % 2**64
+            found[value] += times
+    return found
 
 
 def signed(value: int) -> int:

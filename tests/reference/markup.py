@@ -9,6 +9,7 @@ from dataprep.kernels.markup import FIRST, HEAD_BYTES, IMPLIED, RAW, VOID
 _COMMENT = re.compile(rb"<!--")
 _START = re.compile(rb"<[a-zA-Z][^ \t-\r/>]*")
 _END = re.compile(rb"</[a-zA-Z][^ \t-\r/>]*")
+_NAME = re.compile(rb"</([^ \t-\r/>]*)")
 _SPACE = b" \t\n\x0b\x0c\r"
 
 
@@ -40,14 +41,14 @@ def _tag_end(text: bytes, at: int) -> tuple[int, bool]:
 
 
 def _raw_end(text: bytes, at: int, key: bytes) -> int:
-    for found in re.finditer(rb"</([^ \t-\r/>]*)", text[at:]):
-        if len(text) > at + found.start() + 2 and _key(found[1]) == key:
-            return at + found.start()
+    for found in _NAME.finditer(text, at):
+        if len(text) > found.start() + 2 and _key(found[1]) == key:
+            return found.start()
     return len(text)
 
 
 def _is_html(text: bytes) -> bool:
-    begin = text.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
+    begin = text.removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)[: 2 * HEAD_BYTES]
     names = [
         (found.start(), _key(re.match(rb"[^ \t-\r/>]*", begin[found.start() + 1 :])[0]))  # type: ignore[index]
         for found in re.finditer(b"<", begin[:HEAD_BYTES])

@@ -28,14 +28,35 @@ def repeated(keys: Sequence[int]) -> list[bool]:
     return [counts[key] > 1 for key in keys]
 
 
+def band_keys(row: Sequence[int], shape: tuple[int, int], group: int = 0) -> list[int]:
+    """The keys of a document: those of its bands, and that of its whole signature."""
+    bands, depth = shape
+    keys = [slow.band_key(group, row[band * depth : (band + 1) * depth], band) for band in range(bands)]
+    return [key & ~255 | band for key, band in zip(keys, range(bands), strict=True)] + [
+        slow.band_key(group, row, 0) | 255
+    ]
+
+
 def candidates(
     signatures: Sequence[Sequence[int]], ranks: Sequence[int], shape: tuple[int, int], limit: int
 ) -> set[slow.Pair]:
-    """All pairs (better, worse) of documents that meet in a band, by the definition: no partitions."""
+    """All pairs (better, worse) of documents that meet in a band, by the definition: no partitions. Those
+    that meet in three bands before have been seen, in a bucket of more than `limit` those that meet in one.
+    """
     bands, depth = shape
-    records = [
-        (slow.band_key(0, row[band * depth : (band + 1) * depth], band), rank, slow.band_key(0, row, 0))
-        for row, rank in zip(signatures, ranks, strict=True)
-        for band in range(bands)
-    ]
-    return set(slow.candidates(records, limit)[0])
+    found: set[slow.Pair] = set()
+    row_of = dict(zip(ranks, signatures, strict=True))
+    wholes = {rank: slow.band_key(0, row, 0) for rank, row in row_of.items()}
+
+    def part(rank: int, band: int) -> tuple[int, ...]:
+        return tuple(row_of[rank][band * depth : (band + 1) * depth])
+
+    for band in range(bands):
+        keys = {rank: hash(part(rank, band)) for rank in row_of}
+        sizes = Counter(keys.values())
+        for a, b in slow.candidates([(keys[rank], rank, wholes[rank]) for rank in row_of], limit)[0]:
+            before = sum(part(a, each) == part(b, each) for each in range(band))
+            seen = depth > 3 and before >= (1 if sizes[keys[a]] > limit else 3)
+            if wholes[a] != wholes[b] and not seen:
+                found.add((a, b))
+    return found | set(slow.candidates([(whole, rank, whole) for rank, whole in wholes.items()], limit)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from dataprep.kernels.characters import PUNCTUATION_RANGES
@@ -16,14 +17,14 @@ PUNCTUATION = {
 
 def counts(text: str, words: Sequence[str], stop_words: Collection[str]) -> dict[str, int]:
     """The signals of one text by name, in the order of `COUNTS`."""
-    lines = text.splitlines()
-    non_symbol = [word for word in words if not PUNCTUATION.issuperset(word)]
+    lines, times = text.splitlines(), Counter(words)
+    non_symbol = {word: count for word, count in times.items() if not PUNCTUATION.issuperset(word)}
     return {
         "words": len(words),
-        "non_symbol_words": len(non_symbol),
-        "non_symbol_characters": sum(map(len, non_symbol)),
-        "alphabetic_words": sum(any(character.isalpha() for character in word) for word in words),
-        "stop_words": len(set(words) & set(stop_words)),
+        "non_symbol_words": sum(non_symbol.values()),
+        "non_symbol_characters": sum(count * len(word) for word, count in non_symbol.items()),
+        "alphabetic_words": sum(count for word, count in times.items() if any(map(str.isalpha, word))),
+        "stop_words": len(times.keys() & set(stop_words)),
         "hashes": text.count("#"),
         "ellipses": text.count("...") + text.count("\u2026"),
         "lines": len(lines),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
@@ -29,7 +30,7 @@ def scanned(words: Sequence[str], n: int, same: Callable[[Sequence[str]], Hashab
 
 
 def n_grams(words: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return [tuple(words[at : at + n]) for at in range(len(words) - n + 1)]
+    return list(zip(*(words[at:] for at in range(n)), strict=False))
 
 
 def top(words: Sequence[str], n: int, joint: str) -> int:
@@ -61,19 +62,23 @@ def counts(
 
 def dolma_counts(text: str) -> dict[str, int]:
     """The signals of one text by name, in the order of DOLMA_COUNTS."""
-    words = text.split()
+    words = list(map(sys.intern, text.split()))
     lines = duplicates(text.split("\n"), all_of_them=True)
-    grams = {n: Counter(n_grams(words, n)) for n in range(5, 11)}
-    sizes = {n: {gram: times * sum(map(len, gram)) for gram, times in grams[n].items()} for n in grams}
+    sizes = {n: repeated_and_all(words, n) for n in range(5, 11)}
     return {
         "characters": sum(map(len, words)),
         **dict(zip(("lines", "duplicate_lines", "duplicate_line_characters"), lines, strict=True)),
         **{f"top_{n}_gram_characters": top(words, n, "") for n in (2, 3, 4)},
-        **{
-            f"duplicate_{n}_gram_characters": sum(
-                size for gram, size in sizes[n].items() if grams[n][gram] > 1
-            )
-            for n in grams
-        },
-        **{f"all_{n}_gram_characters": sum(sizes[n].values()) for n in grams},
+        **{f"duplicate_{n}_gram_characters": repeated for n, (repeated, _) in sizes.items()},
+        **{f"all_{n}_gram_characters": every for n, (_, every) in sizes.items()},
     }
+
+
+def repeated_and_all(words: Sequence[str], n: int) -> tuple[int, int]:
+    """Characters of all n-grams that come more than once, and of all n-grams; they overlap."""
+    repeated = every = 0
+    for gram, times in Counter(n_grams(words, n)).items():
+        size = times * sum(map(len, gram))
+        every += size
+        repeated += size if times > 1 else 0
+    return repeated, every

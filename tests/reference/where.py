@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from typing import Any
@@ -33,6 +34,10 @@ def holds(value: str | None, name: str, bound: Any) -> bool | None:
     if re.fullmatch(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2}([T ].*)?)?)?", value) is None:
         return None
     date = value[:10] if len(value) >= 10 else value + "-01-01"[len(value) - 10 :]
+    try:
+        datetime.date.fromisoformat(date)
+    except ValueError:
+        return None
     return date >= bound if name == "from" else date < bound
 
 

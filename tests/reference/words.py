@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 LETTERS = {"Lu": "U", "Lt": "U", "Ll": "l", "Lo": "n", "Lm": "n", "Mn": "m", "Mc": "m", "Me": "m", "Nd": "d"}
 MARKS = {"Pc": "O", "Pd": "-", "Ps": "O", "Pe": "O", "Pi": "q", "Pf": "q", "Po": "O", "Sc": "$", "So": "i"}
@@ -39,12 +40,13 @@ def class_letter(character: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of a text, in order."""
-    return [word for chunk in text.split() for word in _words_of_chunk(chunk)]
+    return [word for chunk in text.split() for word in words_of_chunk(chunk)]
 
 
-def _words_of_chunk(chunk: str) -> list[str]:
+@lru_cache(maxsize=200_000)  # a chunk's words depend on nothing around it
+def words_of_chunk(chunk: str) -> tuple[str, ...]:
     front, middle, back = parts(chunk)
-    return front + _words_of_middle(middle, "".join(map(class_letter, middle))) + back
+    return (*front, *_words_of_middle(middle, "".join(map(class_letter, middle))), *back)
 
 
 def parts(chunk: str) -> tuple[list[str], str, list[str]]:

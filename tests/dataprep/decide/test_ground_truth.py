@@ -87,7 +87,7 @@ def has_letters_of_its_own(text: str) -> bool:
 
 def removed_of(texts: Texts, ranks: np.ndarray, exact: np.ndarray | None) -> Removed:
     """The whole way, with documents named by rank; `exact` [n, n] by row, or None to trust the estimate."""
-    found, flags = signatures(texts.data, texts.offsets, Shingling(), 112)
+    found, flags, _ = signatures(texts.data, texts.offsets, Shingling(), 112)
     assert not flags.any()
     rows = np.argsort(ranks)  # of each rank
     bands, depth = best_bands(0.75, 112)
@@ -155,7 +155,7 @@ def test_identical_texts_keep_one(data_pack: Path, name: str) -> None:
 def test_band_and_signature_keys_agree_with_the_estimate(data_pack: Path) -> None:
     """Texts with equal signatures are estimated equal, and meet in every band."""
     facts = known(data_pack, "copyright")
-    found, _ = signatures(facts.texts.data, facts.texts.offsets, Shingling(), 112)
+    found, _, _ = signatures(facts.texts.data, facts.texts.offsets, Shingling(), 112)
     a, b = np.nonzero(np.triu(facts.exact == 10**6, 1))
     assert a.size >= 800
     whole, keys = keys_of_signatures(found), keys_of_bands(found, 14, 8)

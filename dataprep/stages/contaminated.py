@@ -1,0 +1,199 @@
+"""GRAMS, EVIDENCE and EXAMPLES: which documents hold examples of evaluation sets.
+
+    GRAMS     all      in how many documents each n-gram of the sets stands, copies counted once
+    EVIDENCE  a split  which documents hold which examples; what goes from them (`cuts.py`)
+    EXAMPLES  all      which examples are contaminated, and by which documents
+
+What was found in the texts, MEASURE has left; no text is read. The population: documents that the rules above
+the step kept. Memory: the index of the sets (mapped), 8 bytes an n-gram of them, and what was found in all
+documents together, some 100 bytes a hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dataprep.cache import Cache, Entry, key_of
+from dataprep.chain import Link, chain_from_json, chain_to_json
+from dataprep.columnfile import read_columns
+from dataprep.decide.contamination import (
+    Evidence,
+    Rule,
+    contaminated_texts,
+    evidence,
+    example_marks,
+    gram_documents,
+    tally,
+)
+from dataprep.evals.index import EvalIndex
+from dataprep.evals.measure import Hits
+from dataprep.evals.shared import shared_index
+from dataprep.stages.arrays import mapped, ragged_file
+from dataprep.stages.base import Task
+from dataprep.stages.cuts import write_cuts
+from dataprep.stages.groups import Group
+from dataprep.stages.repeats import passed, places_of
+from dataprep.stages.walk import COLUMNS
+from dataprep.stages.walk import STAGE as MEASURE
+from dataprep.steps.decontaminate import definition_of, files_of, judged
+from manifests.fingerprint import digest_value
+
+GRAMS, EVIDENCE, EXAMPLES = "grams", "evidence", "examples"
+VERSION = 1
+DOCUMENTS = "documents.npy"
+"""int64[n-grams of the index]: in how many documents each stands."""
+PAIRS = "pairs.npy"
+"""int64[p, 7]: see `decide.contamination.Evidence`; documents are rows of the split."""
+MARKS = "marks.npy"
+"""int8[examples of the index]: 1 contaminated, 0 clean, -1 not tested."""
+TEXTS = "texts.npy"
+"""bool[texts of the index]: contaminated."""
+
+Int64s = npt.NDArray[np.int64]
+
+
+def _members(link: Link, groups: Sequence[Group], judged_by: Sequence[Entry]) -> list[dict[str, Any]]:
+    """What the tasks need of every split that the step looks at."""
+    members = []
+    for _, group, place in places_of(link, groups):
+        verdicts = judged_by[group.number]
+        first = sum(group.counts[:place])
+        hits = group.splits[place]["keys"][link.units]
+        members.append(
+            {
+                "hits": hits,
+                "judged": [verdicts.key, first, group.counts[place]],
+                "digest": verdicts.facts["passed_digest"],
+            }
+        )
+    return members
+
+
+def _step(link: Link) -> dict[str, Any]:
+    """What of the step the stages depend on."""
+    return {
+        "parameters": link.params.model_dump(mode="json"),
+        "depends": dict(link.step.depends(link.params)),
+    }
+
+
+def grams_task(link: Link, groups: Sequence[Group], judged_by: Sequence[Entry]) -> Task:
+    members = _members(link, groups, judged_by)
+    components = {
+        "version": VERSION,
+        "hits": digest_value([each["hits"] for each in members]),
+        "passed": digest_value([[each["digest"], each["judged"][1:]] for each in members]),
+        "index": link.step.depends(link.params)["evals"],
+    }
+    payload = {"members": members, "chain": chain_to_json([link])}
+    return Task("all documents", key_of(components), components, payload)
+
+
+def count_grams(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
+    index = _index(payload)
+    hashes = []
+    for number, member in enumerate(payload["members"]):
+        hits, kept = _hits(member, cache)
+        rows = np.unique(hits.grams[:, 0])
+        rows = rows[kept[rows]]
+        columns: Any = read_columns(cache.get(MEASURE, member["hits"]).file(COLUMNS))
+        found = np.empty((len(rows), 4), dtype=np.uint64)
+        found[:, :2], found[:, 2], found[:, 3] = columns["content_hash"][rows], number, rows
+        hashes.append(found)
+    together = np.concatenate([np.zeros((0, 4), dtype=np.uint64), *hashes])
+    order = np.lexsort((together[:, 3], together[:, 2], together[:, 1], together[:, 0]))
+    together = together[order]
+    first = np.ones(len(together), dtype=bool)
+    first[1:] = (together[1:, :2] != together[:-1, :2]).any(axis=1)
+    counted = together[first, 2:].astype(np.int64)
+    documents = np.zeros(index.references.keys.size, dtype=np.int64)
+    for number, member in enumerate(payload["members"]):
+        hits, kept = _hits(member, cache)
+        chosen = np.zeros(len(kept), dtype=bool)
+        chosen[counted[counted[:, 0] == number, 1]] = True
+        documents += gram_documents(hits, index, chosen)
+    np.save(folder / DOCUMENTS, documents, allow_pickle=False)
+    return {"documents_with_hits": len(together), "different": int(first.sum())}
+
+
+def evidence_tasks(
+    link: Link, groups: Sequence[Group], judged_by: Sequence[Entry], counted: Entry
+) -> list[Task]:
+    """One task a split."""
+    tasks = []
+    for (_, group, place), member in zip(
+        places_of(link, groups), _members(link, groups, judged_by), strict=True
+    ):
+        components = {
+            "version": VERSION,
+            "hits": member["hits"],
+            "passed": [member["digest"], member["judged"][1:]],
+            "grams": counted.key,
+            "step": _step(link),
+        }
+        payload = {**member, "grams": counted.key, "chain": chain_to_json([link])}
+        label = f"{group.splits[place]['source']}, split {group.first + place}"
+        tasks.append(Task(label, key_of(components), components, payload))
+    return tasks
+
+
+def write_evidence(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
+    (link,) = chain_from_json(payload["chain"])
+    params: Any = link.params
+    index = _index(payload)
+    hits, kept = _hits(payload, cache)
+    documents = np.asarray(mapped(cache.get(GRAMS, payload["grams"]).file(DOCUMENTS)))
+    found = evidence(hits, index, documents, Rule(params.frequent, params.answer_near))
+    found = Evidence(found.pairs[kept[found.pairs[:, 0]]], found.excused[kept[found.excused[:, 0]]])
+    signals, cuts = judged(hits, index, found, params)
+    np.save(folder / PAIRS, found.pairs, allow_pickle=False)
+    digest = write_cuts(folder, cuts, signals)
+    return {"digest": digest, "pairs": len(found.pairs), "excused": len(found.excused), "cuts": len(cuts)}
+
+
+def examples_task(link: Link, found: Sequence[Entry], counted: Entry) -> Task:
+    keys = [entry.key for entry in found]
+    components = {
+        "version": VERSION,
+        "evidence": digest_value(keys),
+        "grams": counted.key,
+        "step": _step(link),
+    }
+    payload = {"evidence": keys, "grams": counted.key, "chain": chain_to_json([link])}
+    return Task("all examples", key_of(components), components, payload)
+
+
+def judge_examples(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
+    """`sets`: a row of the table each, as `decide.contamination.SetTally`."""
+    index = _index(payload)
+    documents = np.asarray(mapped(cache.get(GRAMS, payload["grams"]).file(DOCUMENTS)))
+    parts = list(_pairs(payload["evidence"], cache))
+    texts = contaminated_texts(parts, index, documents)
+    np.save(folder / TEXTS, texts, allow_pickle=False)
+    np.save(folder / MARKS, example_marks(texts, index), allow_pickle=False)
+    return {"sets": [asdict(each) for each in tally(parts, texts, index)], "digest": ""}
+
+
+def _pairs(keys: Sequence[str], cache: Cache) -> Iterator[Evidence]:
+    none = np.zeros((0, 7), dtype=np.int64)
+    for key in keys:
+        yield Evidence(np.asarray(mapped(cache.get(EVIDENCE, key).file(PAIRS))), none)
+
+
+def _index(payload: Mapping[str, Any]) -> EvalIndex:
+    (link,) = chain_from_json(payload["chain"])
+    params: Any = link.params
+    return shared_index(files_of(params), definition_of(params))
+
+
+def _hits(member: Mapping[str, Any], cache: Cache) -> tuple[Hits, npt.NDArray[np.bool_]]:
+    """The hits of a split, and which documents the rules above kept."""
+    entry = cache.get(MEASURE, member["hits"])
+    grams, runs = (np.asarray(mapped(entry.file(ragged_file(name)))) for name in ("grams", "runs"))
+    return Hits(member["judged"][2], grams, runs), passed(member, cache)

@@ -1,0 +1,141 @@
+"""Decoder: token ids in, the bytes of the texts out.
+
+For a byte-level vocabulary every id stands for some bytes, so a text is a gather from a table of 256 and
+more short strings, at the speed of memory, and it is the text that was tokenized unless the tokenizer
+rewrote it first (a normalizer, a space put before it). Other vocabularies are decoded by `tokenizers`,
+which makes of them what it can. Which of both was exact is not decided here: who has the hash of the text
+compares it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from dataprep.kernels.texts import Offsets, Texts, concat, offsets_of
+from dataprep.kernels.token_bytes import bytes_of_tokens
+from manifests.errors import UserError
+
+TOKENS_AT_ONCE = 1 << 20
+"""What `tokenizers` is given at once; its lists and strings take about 60 bytes a token."""
+
+SEQUENCES = ("decoders", "pretokenizers", "normalizers")
+"""Where a component that is a sequence keeps its parts."""
+
+
+class Decoder:
+    """Decodes with one tokenizer.json.
+
+    is_byte_level  whether ids are strings of bytes
+    rewrites       what the tokenizer does to a text before it cuts it, in words; "" for nothing. Then even a
+                   byte-level vocabulary gives back another text than the one that was encoded
+
+    Special tokens come out as they are written in the vocabulary. Memory: the vocabulary.
+    """
+
+    def __init__(self, tokenizer_json: str) -> None:
+        try:
+            config = json.loads(tokenizer_json)
+            self._tokenizer = Tokenizer.from_str(tokenizer_json)
+        except Exception as error:  # `tokenizers` raises the bare class
+            raise UserError(f"this is not a tokenizer.json that `tokenizers` can load: {error}") from None
+        self.is_byte_level = "ByteLevel" in _types(config.get("decoder"))
+        self.rewrites = _rewrites(config)
+        self._pieces = _pieces(config, self._tokenizer) if self.is_byte_level else None
+
+    def decode(self, tokens: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> Texts:
+        """The texts of documents laid end to end in `tokens` [T], of `lengths` [n] tokens each.
+
+        Raises UserError for an id that the vocabulary does not have.
+        """
+        ends = offsets_of(np.asarray(lengths, dtype=np.int64))
+        if ends[-1] != tokens.size:
+            raise ValueError(f"{ends[-1]} tokens by the lengths, but there are {tokens.size}")
+        if self._pieces is not None:
+            return self._by_table(tokens, ends, self._pieces)
+        parts = [
+            self._by_library(tokens[ends[first] : ends[last]], ends[first : last + 1] - ends[first])
+            for first, last in document_groups(ends, TOKENS_AT_ONCE)
+        ]
+        return concat(parts)
+
+    def _by_table(self, tokens: npt.NDArray[Any], ends: Offsets, pieces: Texts) -> Texts:
+        try:
+            return Texts(*bytes_of_tokens(tokens, ends, pieces.data, pieces.offsets))
+        except ValueError as error:
+            raise UserError(
+                f"an id is not of this tokenizer: {error}", hint="is it the tokenizer that made these tokens?"
+            ) from None
+
+    def _by_library(self, tokens: npt.NDArray[Any], ends: Offsets) -> Texts:
+        borders = ends.tolist()
+        documents = [tokens[start:stop].tolist() for start, stop in pairwise(borders)]
+        return Texts.from_strings(self._tokenizer.decode_batch(documents, skip_special_tokens=False))
+
+
+def document_groups(ends: Offsets, limit: int) -> Iterator[tuple[int, int]]:
+    """(first document, document after the last) of groups of at most `limit` tokens, or of one longer
+    document.
+
+    ends  int64 [n + 1], where documents begin and end
+    """
+    first = 0
+    while first < ends.size - 1:
+        fits = int(np.searchsorted(ends, ends[first] + limit, side="right")) - 1
+        last = max(first + 1, fits)
+        yield first, last
+        first = last
+
+
+def byte_alphabet() -> dict[str, int]:
+    """GPT-2's printable stand-ins for the 256 bytes: bytes that print stand for themselves, the rest, in
+    order, for the code points from 256 on."""
+    printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(printing)]
+    return {chr(byte): byte for byte in printing} | {
+        chr(256 + place): byte for place, byte in enumerate(others)
+    }
+
+
+def _pieces(config: dict[str, Any], tokenizer: Tokenizer) -> Texts:
+    """The bytes of every id; none for an id that is not used."""
+    alphabet = byte_alphabet()
+    vocabulary = tokenizer.get_vocab(with_added_tokens=True)
+    added = {entry["content"] for entry in config.get("added_tokens") or []}
+    pieces = [b""] * (max(vocabulary.values(), default=-1) + 1)
+    for entry, token_id in vocabulary.items():
+        if entry in added or not all(char in alphabet for char in entry):
+            pieces[token_id] = entry.encode()
+        else:
+            pieces[token_id] = bytes(alphabet[char] for char in entry)
+    return Texts.from_bytes(pieces)
+
+
+def _types(part: Any) -> list[str]:
+    """The types of a component of a tokenizer.json, those inside a sequence included."""
+    if not isinstance(part, dict):
+        return []
+    inner: list[Any] = next(
+        (part[name] for name in ("decoders", "pretokenizers", "normalizers") if name in part), []
+    )
+    return [str(part.get("type")), *(name for each in inner for name in _types(each))]
+
+
+def _rewrites(config: dict[str, Any]) -> str:
+    found = [name for name in _types(config.get("normalizer")) if name != "Sequence"]
+    if _has_prefix_space(config.get("pre_tokenizer")):
+        found.append("a space before every text")
+    return ", ".join(found)
+
+
+def _has_prefix_space(part: Any) -> bool:
+    if not isinstance(part, dict):
+        return False
+    inner = any(_has_prefix_space(each) for each in part.get("pretokenizers", ()))
+    return inner or bool(part.get("add_prefix_space")) or part.get("prepend_scheme") in ("always", "first")
