@@ -9,7 +9,7 @@ from __future__ import annotations
 BENCHMARKS = {
     "read": "compressed JSON lines to Arrow, beside decompressing and parsing alone",
     "steps": "each step of a recipe on text in memory",
-    "dedup": "signatures for near-duplicates, beside other makers of them",
+    "dedup": "near-duplicates: signatures, precision and recall, the cost of deciding; beside other tools",
     "decontaminate": "documents against evaluation sets, beside a plain set of n-grams",
     "tokens": "text to token ids, cold and warm, beside other tokenizers",
     "pipeline": "a whole recipe, stage by stage",

@@ -109,8 +109,7 @@ def by_definition(data_pack: Path, name: Name) -> dict[str, float]:
     sets = [read_set(EvalFile(each, str(data_pack / "evals" / f"{each}.jsonl.gz"))) for each in names]
     index = build_index(sets, DEFINITIONS[name])
     hits = hits_in(Texts.from_strings([row["text"] for row in rows]), index)
-    nothing = np.zeros(index.references.keys.size, dtype=np.int64)
-    found = {tuple(pair) for pair in evidence(hits, index, nothing, Rule()).pairs[:, :2].tolist()}
+    found = {tuple(pair) for pair in evidence(hits, index, None, Rule()).pairs[:, :2].tolist()}
     firsts = {each.name: each.first for each in index.sets}
     right: dict[str, list[bool]] = {"contaminated": [], "borderline": [], "clean": []}
     for number, row in enumerate(rows):

@@ -1,15 +1,20 @@
-"""MinHash signatures of English text in memory, one core, and two other makers of signatures beside ours.
+"""MinHash signatures of English text in memory, one core, and two other makers of signatures beside ours; how
+right the choice of near-duplicates is (`near_quality.py`), and what it costs (`planted.py`).
 
-All from the same texts: the n-grams of 5 words, 112 permutations. datasketch and rensa get the n-grams from
-two lines of Python, as their users write them (`vs_*`), and once more ready-made, so that only their own work
-counts (`vs_*_shingled`: ours still starts from the text). datasketch hashes by the function that makes its
-signatures equal to ours, which is faster than its own; rensa makes a matrix of all texts at once. Who stays
-among near-duplicates is not measured here. Figures of repeated passages come from `substrings.py`.
+Signatures are all made from the same texts: the n-grams of 5 words, 112 permutations. datasketch and rensa
+get the n-grams from two lines of Python, as their users write them (`vs_*`), and once more ready-made, so
+that only their own work counts (`vs_*_shingled`: ours still starts from the text). datasketch hashes by the
+function that makes its signatures equal to ours, which is faster than its own; rensa makes a matrix of all
+texts at once. Figures of repeated passages come from
+`substrings.py`.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -18,6 +23,7 @@ from typing import Any
 
 from benchmarks import substrings
 from benchmarks.measure import MEGABYTE, ROUNDS, alternate
+from benchmarks.near_quality import quality
 from benchmarks.steps import seconds_of, strings_of
 from dataprep.kernels.minhash import signatures
 from dataprep.kernels.shingles import Shingling, shingle_hashes
@@ -26,6 +32,7 @@ from dataprep.kernels.texts import Texts
 PEER_BYTES = 2 * MEGABYTE
 """The peers get every k-th document, about this much."""
 
+COUNTS = (1_000_000, 20_000_000)
 PERMUTATIONS = 112
 WORDS = Shingling()
 
@@ -48,8 +55,21 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
     works = {name: partial(way, texts) for name, way in ways.items()}
     for name, seconds in alternate(works, rounds).items():
         figures[f"{name}_mb_s"] = round(texts.num_bytes / MEGABYTE / seconds, 1)
-    figures |= _beside_peers(strings, rounds)
-    return figures | substrings.figures(data_pack, rounds, quick)
+    figures |= substrings.figures(data_pack, rounds, quick)
+    figures |= _beside_peers(strings, rounds) | quality(data_pack, quick)
+    figures["decide"] = {f"{count // 10**6}m": _decided(count) for count in COUNTS[: 1 if quick else None]}
+    for scale, part in figures["decide"].items():
+        figures[f"decide_us_per_document_{scale}"] = part["us_per_document"]
+        figures["decide_rss_mb"] = max(figures.get("decide_rss_mb", 0), part["rss_mb"])
+    return figures
+
+
+def _decided(count: int) -> dict[str, Any]:
+    """Of so many planted documents, in a process of its own, whose memory is its own."""
+    command = [sys.executable, "-m", "benchmarks.planted", str(count)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
 
 
 def _beside_peers(strings: list[str], rounds: int) -> dict[str, Any]:

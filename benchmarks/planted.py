@@ -34,6 +34,7 @@ from dataprep.decide.bands import BUCKET_LIMIT, best_bands
 from dataprep.decide.independent import RowFile, independent_in_ranges
 from dataprep.decide.pairs import SignatureFile, compared_chunks
 from dataprep.decide.partitions import band_records, num_partitions, write_partitions
+from dataprep.decide.verify import least_estimate
 from dataprep.kernels.minhash import low_bytes
 
 PERMUTATIONS = 112
@@ -124,8 +125,9 @@ def _compare(folder: Path, files: list[Path], partition: int) -> dict[str, float
     seconds: dict[str, float] = {}
     limited = pairs = 0
     with _seconds(seconds, "pairs"), (folder / f"edges-{partition}").open("wb") as file:
+        least = least_estimate(int(THRESHOLD * 10**6))
         lookup = SignatureFile(folder / "low", PERMUTATIONS)
-        for chunk in compared_chunks(files, partition, BUCKET_LIMIT, lookup, int(THRESHOLD * 10**6), 0):
+        for chunk in compared_chunks(files, partition, BUCKET_LIMIT, lookup, least, 0):
             chunk.edges.tofile(file)
             pairs, limited = pairs + len(chunk.edges), limited + chunk.limited
     return seconds | {"rss_mb": _memory_mb(), "num_pairs": pairs, "num_limited": limited}

@@ -216,11 +216,17 @@ def verify(
 
 @app.command()
 def contamination(
-    corpus: Annotated[Path, typer.Argument(help="The manifest, or the folder that holds it.")],
+    corpus: Annotated[
+        Path, typer.Argument(help="The manifest, or the folder that holds it; or the recipe of a run.")
+    ],
     evals: Annotated[
         list[str],
-        typer.Option(metavar="PATTERN", help="Files of evaluation sets (repeatable).", show_default=False),
-    ],
+        typer.Option(
+            metavar="PATTERN",
+            help="Files of evaluation sets to check a corpus against (repeatable).",
+            show_default=False,
+        ),
+    ] = [],  # noqa: B006
     field: Annotated[
         list[str],
         typer.Option(
@@ -253,10 +259,14 @@ def contamination(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Look for examples of evaluation sets in a corpus that is built, also of sets that came later.
+    """Say which examples of evaluation sets a corpus holds, also of sets that came later; or, of a recipe,
+    what its steps `decontaminate` found.
 
     Prints of each set how many examples are contaminated, and by how many documents. Removes nothing.
     """
+    if not evals:
+        _contamination_of_run(corpus, output, as_json)
+        return
     from dataprep.contamination import check_corpus, print_contamination, summary, write_contamination
     from dataprep.decide.contamination import FREQUENT, Rule
     from dataprep.evals.options import definition_named, files_named
@@ -272,6 +282,24 @@ def contamination(
         _print_json(summary(report))
     else:
         print_contamination(report, Console())
+
+
+def _contamination_of_run(path: Path, output: Path | None, as_json: bool) -> None:
+    from dataprep.contamination import print_contamination, summary, write_contamination
+    from dataprep.contamination_run import contamination_of_run
+
+    if path.suffix not in (".yaml", ".yml"):
+        raise UserError(
+            "say which evaluation sets to look for", where=str(path), hint="--evals PATTERN, or name a recipe"
+        )
+    found = contamination_of_run(_load(path, [], None))
+    for label, report in found.items():
+        if output is not None:
+            write_contamination(report, output / label if len(found) > 1 else output)
+        if not as_json:
+            print_contamination(report, Console())
+    if as_json:
+        _print_json({label: summary(report) for label, report in found.items()})
 
 
 @app.command("train-classifier")

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dataprep.arrayfile import room_for
+
 Column: TypeAlias = Any
 """A numpy array of one value a document, or an Arrow string array."""
 
@@ -39,7 +41,11 @@ def write_columns(path: Path, columns: Mapping[str, Column]) -> None:
     """Write equally long columns. The bytes depend on the columns alone."""
     arrays = {name: _to_arrow(column) for name, column in columns.items()}
     table = pa.table(arrays).combine_chunks()
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    with (
+        room_for(table.nbytes),
+        pa.OSFile(str(path), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
         writer.write_table(table)
 
 
@@ -59,7 +65,8 @@ class ColumnWriter:
         batch = pa.RecordBatch.from_pydict({name: _to_arrow(column) for name, column in columns.items()})
         if self._writer is None:
             self._writer = self._stack.enter_context(pa.ipc.new_file(self._sink, batch.schema))
-        self._writer.write_batch(batch)
+        with room_for(batch.nbytes):
+            self._writer.write_batch(batch)
 
     def __exit__(self, *exception: Any) -> None:
         self._stack.__exit__(*exception)

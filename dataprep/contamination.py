@@ -86,8 +86,8 @@ def check_corpus(
 ) -> Contamination:
     """Look for the examples of `files` in every document of a corpus. `progress` is called with tokens.
     Raises UserError where either cannot be read."""
-    corpus = open_corpus(path)
     index = shared_index(files, definition)
+    corpus = open_corpus(path)
     decoder = Decoder((corpus.folder / corpus.manifest.tokenizer.file).read_text(encoding="utf-8"))
     total, done, size_bytes, hits = sum(shard.tokens for shard in corpus.shards), 0, 0, []
     for shard in corpus.shards:
@@ -109,12 +109,13 @@ def check_corpus(
         sum(each.documents for each in hits),
         size_bytes,
         tally(parts_found, texts_found, index),
-        _marks(texts_found, index),
+        marks_of(texts_found, index),
         _found(corpus, decoder, index, parts_found, texts_found),
     )
 
 
-def _marks(texts: npt.NDArray[np.bool_], index: EvalIndex) -> dict[str, list[tuple[str, int]]]:
+def marks_of(texts: npt.NDArray[np.bool_], index: EvalIndex) -> dict[str, list[tuple[str, int]]]:
+    """Of each set, in order, of each example: its id and mark; see `Contamination`."""
     marks, ids = example_marks(texts, index).tolist(), index.ids.to_strings()
     return {
         each.name: [(ids[row], marks[row]) for row in range(each.first, each.first + each.examples)]

@@ -8,7 +8,6 @@ of it has several keys.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dataprep.arrayfile import FULL, NoRoom
 from dataprep.cache import Cache
 from dataprep.stages import (
     cap,
@@ -83,11 +83,12 @@ def execute(plan: Path, stage: str, index: int) -> dict[str, Any]:
                 where=path,
                 hint="put it back, or leave it out with `exclude:`; what is finished is kept",
             ) from error
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in FULL:
             raise
         free_bytes = shutil.disk_usage(work).free
+        needed = f", a file needs {error.needed_bytes:,}" if isinstance(error, NoRoom) else ""
         raise UserError(
-            f"the disk of the work folder is full ({free_bytes:,} bytes free)",
+            f"the disk of the work folder is full ({free_bytes:,} bytes free{needed})",
             where=str(work),
             hint="free some space and run the same command again: finished tasks are kept",
         ) from error

@@ -14,7 +14,7 @@ from typing import Literal
 
 from manifests.errors import UserError
 from manifests.fingerprint import digest_file
-from manifests.manifest import CheckedSet, Manifest
+from manifests.manifest import Manifest
 
 Policy = Literal["refuse", "warn", "ignore"]
 StrPath = str | PathLike[str]
@@ -52,25 +52,6 @@ def require_checked(
             hint=f"{hint}step decontaminate, or evaluate under the policy `warn`",
         )
     return lines
-
-
-def common_sets(manifests: Sequence[Manifest]) -> list[CheckedSet]:
-    """The sets that every one of some corpora was checked against by the same definition and in all sources,
-    as the first lists them, without counts: those of parts do not add up to those of the whole."""
-    if not manifests:
-        return []
-    found = []
-    for each in manifests[0].lineage.evals:
-        same = [
-            any(
-                (other.digest, other.definition, other.sources) == (each.digest, each.definition, None)
-                for other in manifest.lineage.evals
-            )
-            for manifest in manifests
-        ]
-        if all(same):
-            found.append(each.model_copy(update={"contaminated": None, "documents": None}))
-    return found
 
 
 def _is_checked(manifest: Manifest, digest: str) -> bool:

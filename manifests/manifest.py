@@ -79,11 +79,12 @@ def _to_version_2(data: Json) -> Json:
 
 
 def _to_version_3(data: Json) -> Json:
-    """Version 2 did not say which evaluation sets a corpus was checked against."""
+    """Version 2 did not say which evaluation sets a corpus was checked against, nor what later corpora may be
+    held against."""
     lineage = data.get("lineage")
     if isinstance(lineage, dict):
         lineage = {**lineage, "evals": []}
-    return {**data, "format_version": 3, "lineage": lineage}
+    return {"dedup": None, **data, "format_version": 3, "lineage": lineage}
 
 
 UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2, 2: _to_version_3}

@@ -91,14 +91,7 @@ def _body(manifest: Manifest, inexact: int) -> Iterator[str]:
         for step in steps:
             yield from _step_rows(step)
     yield from ("", "## Decontamination", "")
-    found = [step for step in steps if "decontaminat" in step.name]
-    if not found:
-        yield "No step of this corpus removed documents that overlap with evaluation sets."
-    for step in found:
-        removed = sum(sum(reasons.values()) for reasons in step.dropped.values())
-        names = ", ".join(f"`{_cell(str(name))}`" for name in _evals(step))
-        against = f" against {names}" if names else ""
-        yield f"`{_cell(step.name)}`{against}: {removed:,} documents dropped."
+    yield from _evals(manifest)
     yield from ("", "## Origin", "")
     yield f"Recipe `{manifest.lineage.recipe_digest}`, tokenizer `{manifest.tokenizer.digest}`."
     yield from (f"- made with {parent}" for parent in manifest.lineage.parents)
@@ -112,11 +105,20 @@ def _step_rows(step: StepRecord) -> Iterator[str]:
         yield f"| {_cell(step.name)} | {source} | {documents_in:,} | {documents_out:,} | {dropped} |"
 
 
-def _evals(step: StepRecord) -> list[str]:
-    value = step.parameters.get("evals")
-    if isinstance(value, str):
-        return [value]
-    return [str(each) for each in value] if isinstance(value, list) else []
+def _evals(manifest: Manifest) -> Iterator[str]:
+    """The evaluation sets that the corpus was checked against, and what was done."""
+    if not manifest.lineage.evals:
+        yield "This corpus was not checked against evaluation sets."
+        return
+    yield "| evaluation set | definition | action | sources | examples | found |"
+    yield "|---|---|---|---|---:|---:|"
+    for each in manifest.lineage.evals:
+        sources = "all" if each.sources is None else ", ".join(each.sources)
+        found = "not counted" if each.contaminated is None else f"{each.contaminated:,}"
+        cells = (_cell(each.name), _cell(each.definition), each.action, sources, f"{each.examples:,}", found)
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield "What was found before documents were dropped or cut is in the last column; the steps say how many."
 
 
 def _cell(text: str) -> str:

@@ -19,13 +19,12 @@ import pyarrow as pa
 
 from dataprep.corpora.links import link_file
 from dataprep.corpora.tables import content_hashes, hashes_of, is_among, sorted_hashes, table_of
-from manifests.checked import common_sets
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
 from manifests.files import atomic_directory
 from manifests.fingerprint import digest_file, digest_value
 from manifests.lists import InputFile, Shard, read_input_list, write_input_list
-from manifests.manifest import Lineage, Manifest, StepRecord
+from manifests.manifest import CheckedSet, Lineage, Manifest, StepRecord
 from manifests.seal import seal_corpus
 from manifests.shard import bin_path, blocks_path, idx_path, table_path
 from manifests.tables import write_document_table
@@ -238,7 +237,11 @@ def _manifest(opened: Sequence[Corpus], names: Names, corpus: str, version_of: s
             ],
             tools={"python": sys.version.split()[0], "pyarrow": version("pyarrow")},
             parents=[f"{_title(each.manifest)} {each.manifest.content_digest}" for each in opened],
-            evals=common_sets([each.manifest for each in opened]),
+            evals=[
+                _checked(found, each, {source: names[number, source] for source in each.manifest.sources})
+                for number, each in enumerate(opened)
+                for found in each.manifest.lineage.evals
+            ],
         ),
     )
 
@@ -255,6 +258,12 @@ def _step(step: StepRecord, corpus: Corpus, names: Mapping[str, str]) -> StepRec
             },
         }
     )
+
+
+def _checked(found: CheckedSet, corpus: Corpus, names: Mapping[str, str]) -> CheckedSet:
+    """An evaluation set that a parent was checked against: still so, for the sources of that parent."""
+    sources = list(corpus.manifest.sources) if found.sources is None else found.sources
+    return found.model_copy(update={"sources": [names.get(source, source) for source in sources]})
 
 
 def _title(manifest: Manifest) -> str:

@@ -30,8 +30,8 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def compare(left: Path, right: Path) -> dict[str, Any]:
-    """Return what differs: `identical` (the same tokens), `recipe`, `tokenizer`, `inputs`, `sources` and
-    `steps`.
+    """Return what differs: `identical` (the same tokens), `recipe`, `tokenizer`, `evals`, `inputs`,
+    `sources` and `steps`.
 
     Memory: 60 bytes for each document of the largest source of both. Raises UserError.
     """
@@ -43,6 +43,7 @@ def compare(left: Path, right: Path) -> dict[str, Any]:
         "tokenizer": _changes(a.manifest.tokenizer.model_dump(), b.manifest.tokenizer.model_dump()),
         "recipe": _changes(a.manifest.lineage.recipe, b.manifest.lineage.recipe),
         "tools": _changes(a.manifest.lineage.tools, b.manifest.lineage.tools),
+        "evals": _changes(_evals(a.manifest), _evals(b.manifest)),
         "inputs": _input_changes(a, b),
         "steps": _step_changes(a.manifest, b.manifest),
         "sources": [
@@ -52,6 +53,14 @@ def compare(left: Path, right: Path) -> dict[str, Any]:
             if _counts(a.manifest, source, subset) or _counts(b.manifest, source, subset)
         ],
     }
+
+
+def _evals(manifest: Manifest) -> dict[str, Any]:
+    """Evaluation sets that a corpus was checked against, by name."""
+    found: dict[str, list[Any]] = {}
+    for each in manifest.lineage.evals:
+        found.setdefault(each.name, []).append(each.model_dump(exclude={"name"}))
+    return found
 
 
 def _changes(left: Any, right: Any) -> list[dict[str, Any]]:
@@ -182,7 +191,7 @@ def print_difference(found: Mapping[str, Any], console: Console) -> None:
     """Print what `compare` found."""
     same = "the same tokens" if found["identical"] else "other tokens"
     console.print(Text(f"{found['left']} and {found['right']}: {same}", style="bold"))
-    for part in ("recipe", "tokenizer", "tools"):
+    for part in ("recipe", "tokenizer", "tools", "evals"):
         for change in found[part]:
             line = f"  {part}.{change['field']}: {_shown(change['left'])} -> {_shown(change['right'])}"
             console.print(Text(printable(line)))

@@ -166,6 +166,7 @@ def _table(
             "tokens": pa.array(np.diff(ends), pa.int32()),
             "text_bytes": pa.array(text_bytes, pa.int64()),
             "fields": pa.nulls(count, document_schema().field("fields").type),
+            "cluster_size": pa.array(np.zeros(count, np.int64)),  # not known
         },
         schema=document_schema(),
     )

@@ -167,6 +167,7 @@ def _shown(corpus: Corpus, decoder: Decoder, shard: Shard, row: int, token: int 
         "content_hash": described["content_hash"].hex(),
         "content_hash_of": corpus.manifest.sources[shard.source].content_hash,
         "fields": dict(described["fields"] or ()),
+        "cluster_size": described["cluster_size"],
         "license": corpus.manifest.sources[shard.source].license,
         "input": None if entry is None else {"size_bytes": entry.size_bytes, "digest": entry.digest},
         "text": strings[0].as_py(),
@@ -200,6 +201,8 @@ def print_peek(found: Mapping[str, Any], console: Console) -> None:
             lines.append(f"input   {each['input']['size_bytes']:,} bytes, {each['input']['digest']}")
         if each["license"] is not None:
             lines.append(f"licence {each['license']}")
+        if each["cluster_size"] > 1:
+            lines.append(f"copies  {each['cluster_size']:,} documents that it stands for, itself included")
         lines += [f"{key:<7} {value}" for key, value in each["fields"].items()]
         if "token" in each:
             token = each["token"]

@@ -69,10 +69,11 @@ def gram_documents(hits: Hits, index: EvalIndex, counted: Mask | None = None) ->
     return np.bincount(distinct[:, 1], minlength=index.references.keys.size).astype(np.int64)
 
 
-def evidence(hits: Hits, index: EvalIndex, documents: Int64s, rule: Rule) -> Evidence:
-    """What the documents of a split show; `documents` is the sum of `gram_documents` over all splits."""
-    frequent = np.zeros(documents.size, dtype=np.bool_)
-    if rule.frequent is not None:
+def evidence(hits: Hits, index: EvalIndex, documents: Int64s | None, rule: Rule) -> Evidence:
+    """What the documents of a split show; `documents` is the sum of `gram_documents` over all splits, None
+    where it is not asked for."""
+    frequent = None
+    if rule.frequent is not None and documents is not None:
         frequent = documents > rule.frequent
     if index.definition.kind == "run":
         return _of_runs(hits, index, frequent, rule.answer)
@@ -183,15 +184,16 @@ def _first_grams(hits: Hits) -> Int64s:
     return grams[first]
 
 
-def _of_runs(hits: Hits, index: EvalIndex, frequent: Mask, answer: bool) -> Evidence:
+def _of_runs(hits: Hits, index: EvalIndex, frequent: Mask | None, answer: bool) -> Evidence:
     runs, references, size = hits.runs, index.references, index.definition.ngram
     if answer:
         has_none = np.diff(references.answer_offsets)[runs[:, 1]] == 0
         runs = runs[(runs[:, 8] == 1) | has_none]
     matched = runs[:, 2].copy()
-    for row in np.flatnonzero(matched < 2 * size).tolist() if frequent.any() else ():
+    for row in np.flatnonzero(matched < 2 * size).tolist() if frequent is not None else ():
         first = int(references.word_offsets[runs[row, 1]])
         grams = references.grams[first + runs[row, 4] : first + max(runs[row, 4], runs[row, 5] - size + 1)]
+        assert frequent is not None
         often = frequent[grams]
         if often.any():
             covered = _spread(often, size), _spread(~often, size)
@@ -230,7 +232,7 @@ def _pieces(distinct: Int64s, index: EvalIndex) -> Iterator[Int64s]:
         start = stop
 
 
-def _of_grams(distinct: Int64s, index: EvalIndex, frequent: Mask) -> tuple[Int64s, Int64s]:
+def _of_grams(distinct: Int64s, index: EvalIndex, frequent: Mask | None) -> tuple[Int64s, Int64s]:
     """(what would count if no n-gram were frequent but does not, what counts), rows as in `Evidence`."""
     references = index.references
     counts = np.diff(references.gram_offsets)[distinct[:, 1]]
@@ -240,7 +242,7 @@ def _of_grams(distinct: Int64s, index: EvalIndex, frequent: Mask) -> tuple[Int64
     order = np.lexsort((places, distinct[owners, 0]))
     found = _Found(distinct[owners[order]], places[order], index)
     whole = _judged(found, index)
-    if not frequent.any():
+    if frequent is None:
         return whole[:0], whole
     rest = _judged(found.take(~frequent[found.hits[:, 1]] | ~_isolated(found, index.definition.ngram)), index)
     return whole[~_among(whole[:, :2], rest[:, :2])], rest

@@ -28,7 +28,7 @@ from typing import Union
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.kernels.partitions import order_of
+from dataprep.kernels.radix import order_of
 from dataprep.kernels.sweep import spread, sweep
 
 Int64s = npt.NDArray[np.int64]

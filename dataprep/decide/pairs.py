@@ -1,15 +1,16 @@
 """The pairs of one partition, compared: which are similar, and which need the texts to say.
 
-Reads the partition's slice of every file (`partitions.py`), leaves out keys that come once, and compares the
-documents of each bucket with its leaders (`bands.py`) by the low bytes of their signatures, a chunk at a
-time. A pair is written once for each of the first three bands in which its documents meet, whatever the
-partition; in large buckets only in the first, so that a template with a million copies has 64 pairs a
-document and not 64 in each band. `independent.py` takes a pair any number of times.
+Takes the buckets of the partition (`pieces.py`), and compares the documents of each with its leaders
+(`bands.py`) by the low bytes of their signatures, a chunk at a time. A pair is written once for each of the
+first three bands in which its documents meet, whatever the partition; in large buckets only in the first, so
+that a template with a million copies has 64 pairs a document and not 64 in each band. `independent.py` takes
+a pair any number of times.
 
-Signatures are looked up by rank in a file of one byte a value: 112 bytes a document, which says
-as much as all four bytes of each value (the standard deviation of the estimate at similarity 0.75 is 0.0410
-and not 0.0409), at a fourth of the reads. Memory: `HELD_BYTES` a record and about 200 MB for a chunk, however
-large the file of signatures is. Slow twin: `tests/reference/near_duplicates.py`.
+Signatures are looked up by rank in a file of one byte a value: 112 bytes a document, which says as much as
+all four bytes of each value (the standard deviation of the estimate at similarity 0.75 is 0.0410 and not
+0.0409), at a fourth of the reads. Memory: `HELD_BYTES` a record of the partition, at most `MOST_RECORDS` of
+them, and about 400 MB for a chunk, however large the file of signatures is. Slow twin:
+`tests/reference/partitions.py`.
 """
 
 from __future__ import annotations
@@ -22,21 +23,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.decide.partitions import read_partition
+from dataprep.decide.partitions import depth_of
+from dataprep.decide.pieces import MOST_RECORDS, Piece, pieces
 from dataprep.decide.verify import MARGIN_PPM
-from dataprep.kernels.buckets import ordered_buckets
-from dataprep.kernels.comparisons import Buckets, comparable, similar_pairs
+from dataprep.kernels.comparisons import similar_pairs
 from dataprep.kernels.minhash import estimates_of_equal
-from dataprep.kernels.partitions import maybe_repeated, order_of
+from dataprep.kernels.radix import order_of
 from manifests.errors import UserError
 
 Int64s = npt.NDArray[np.int64]
-Keys = npt.NDArray[np.uint64]
 LowBytes = npt.NDArray[np.uint8]
 Lookup = Callable[[Int64s], LowBytes]
 """Low bytes uint8[k, permutations] of the documents with these ranks, in any order."""
 
-CHUNK = 1 << 19
+CHUNK = 1 << 21
 STRETCH = 4096
 NO_ROWS: Int64s = np.zeros((0, 3), dtype=np.int64)
 
@@ -66,7 +66,7 @@ def pairs_of_partition(
     chunks = list(compared_chunks(files, partition, limit, signature_lookup, threshold_ppm, margin_ppm))
     edges = np.concatenate([NO_ROWS, *(chunk.edges for chunk in chunks)])
     borderline = np.concatenate([NO_ROWS, *(chunk.borderline for chunk in chunks)])
-    return Compared(_distinct(edges), _distinct(borderline), sum(chunk.limited for chunk in chunks))
+    return Compared(distinct(edges), distinct(borderline), sum(chunk.limited for chunk in chunks))
 
 
 def compared_chunks(
@@ -77,12 +77,25 @@ def compared_chunks(
     threshold_ppm: int,
     margin_ppm: int = MARGIN_PPM,
     chunk: int = CHUNK,
+    most_records: int = MOST_RECORDS,
 ) -> Iterator[Compared]:
-    """The same, about `chunk` records or similar pairs at a time, in no order; a pair comes once for each
-    band in which its documents meet."""
-    records, depth = read_partition(files, partition)
-    buckets, limited = _buckets(records, limit)
-    del records
+    """The same, about `chunk` records or similar pairs at a time, in no order, a pair up to three times; with
+    at most about `most_records` records in memory."""
+    depth = depth_of(files)
+    for piece in pieces(files, partition, limit, most_records):
+        yield from compared(piece, depth, signature_lookup, threshold_ppm, margin_ppm, chunk)
+
+
+def compared(
+    piece: Piece,
+    depth: int,
+    signature_lookup: Lookup,
+    threshold_ppm: int,
+    margin_ppm: int = MARGIN_PPM,
+    chunk: int = CHUNK,
+) -> Iterator[Compared]:
+    """The same of buckets in memory; depth: values of a band."""
+    buckets, limited = piece.buckets, piece.limited
     counts = np.diff(np.flatnonzero(np.diff(buckets.ends, prepend=-1, append=-1)))  # leaders of each bucket
     edges = np.empty((max(chunk, int(counts.max(initial=0))), 3), dtype=np.int64)
     borderline = np.empty_like(edges)
@@ -96,7 +109,7 @@ def compared_chunks(
         span, at = (first, start, stop), start
         while at < stop:
             size, near, at = similar_pairs(
-                buckets, low, depth, limit, span, at, estimates, bounds, edges, borderline
+                buckets, low, depth, piece.large, span, at, estimates, bounds, edges, borderline
             )
             yield Compared(edges[:size].copy(), borderline[:near].copy(), limited)
             limited = 0
@@ -120,26 +133,19 @@ class SignatureFile:
     def __call__(self, ranks: Int64s) -> LowBytes:
         found = np.empty((ranks.size, self._rows.shape[1]), dtype=np.uint8)
         order = order_of(ranks.view(np.uint64))
+        width = found.shape[1]
         for start in range(0, ranks.size, STRETCH):
             places = order[start : start + STRETCH]
             found[places] = self._rows[ranks[places]]
             if self._map is not None:
-                self._map.madvise(mmap.MADV_DONTNEED)
+                begin = int(ranks[places[0]]) * width // mmap.PAGESIZE * mmap.PAGESIZE
+                end = (int(ranks[places[-1]]) + 1) * width
+                self._map.madvise(mmap.MADV_DONTNEED, begin, end - begin)
         return found
 
 
-def _buckets(records: Keys, limit: int) -> tuple[Buckets, int]:
-    """Those in which there is something to compare, and how many are limited."""
-    records = records[maybe_repeated(records[:, 0])]
-    records = records[order_of(records[:, 0])]
-    records = records[comparable(records[:, 0], records[:, 2])]
-    keys, whole = records[:, 0].copy(), records[:, 2].copy()
-    documents = records[:, 1].astype(np.int64)
-    leaders, ends, limited = ordered_buckets(keys, documents, whole, limit)
-    return Buckets(keys, documents, whole, leaders, ends), limited
-
-
-def _distinct(rows: Int64s) -> Int64s:
+def distinct(rows: Int64s) -> Int64s:
+    """int64[k, 3]: each pair once, ascending."""
     rows = rows[np.lexsort((rows[:, 1], rows[:, 0]))]
     first = np.ones(len(rows), dtype=bool)
     first[1:] = (rows[1:, :2] != rows[:-1, :2]).any(axis=1)

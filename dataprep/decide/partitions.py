@@ -16,7 +16,7 @@ are in `bands.py`. Slow twin: `tests/reference/partitions.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import append_array
 from dataprep.decide.bands import keys_of_bands
 from dataprep.kernels.partitions import BAND, scattered
 from manifests.errors import UserError
@@ -101,33 +102,46 @@ def write_partitions(records: Records, num_partitions: int, folder: Path) -> Pat
     rows, offsets = scattered(records.keys, records.ranks, whole, num_partitions)
     path = folder / FILE
     with path.open("wb") as file:
-        np.array([num_partitions, records.depth, *offsets], dtype=np.int64).tofile(file)
-        rows.tofile(file)
+        append_array(file, np.array([num_partitions, records.depth, *offsets], dtype=np.int64))
+        append_array(file, rows)
     return path
 
 
-def read_partition(files: Sequence[Path], partition: int) -> tuple[Keys, int]:
-    """(uint64[m, 3], values of a band): the records of one partition, file by file."""
-    slices = [_slice(path, partition) for path in files]
-    records = np.empty((sum(each.num_records for each in slices), 3), dtype=np.uint64)
-    place = 0
-    for path, each in zip(files, slices, strict=True):
-        if each.num_records:
-            part = np.fromfile(path, np.uint64, 3 * each.num_records, offset=each.start_bytes)
-            records[place : place + each.num_records] = part.reshape(-1, 3)
-            place += each.num_records
-    return records, max((each.depth for each in slices), default=0)
+def depth_of(files: Sequence[Path]) -> int:
+    """Values of a band, of files of one run."""
+    return int(np.fromfile(files[0], np.int64, 1, offset=8)[0]) if files else 1
+
+
+def count_records(files: Sequence[Path], partition: int) -> int:
+    """Records of one partition."""
+    return sum(_slice(path, partition).num_records for path in files)
+
+
+def read_slices(files: Sequence[Path], partition: int) -> Iterator[Keys]:
+    """uint64[m, 3] of each file that has any: the records of one partition."""
+    for path in files:
+        place = _slice(path, partition)
+        if place.num_records:
+            yield np.fromfile(path, np.uint64, 3 * place.num_records, offset=place.start_bytes).reshape(-1, 3)
+
+
+def read_partition(files: Sequence[Path], partition: int) -> Keys:
+    """uint64[m, 3]: the same, file by file."""
+    records, place = np.empty((count_records(files, partition), 3), dtype=np.uint64), 0
+    for part in read_slices(files, partition):
+        records[place : place + len(part)] = part
+        place += len(part)
+    return records
 
 
 class _Slice(NamedTuple):
     start_bytes: int
     num_records: int
-    depth: int
 
 
 def _slice(path: Path, partition: int) -> _Slice:
     """Where the records of one partition lie in a file."""
-    total, depth = np.fromfile(path, np.int64, 2).tolist()
+    total = int(np.fromfile(path, np.int64, 1)[0])
     if not 0 <= partition < total:
         raise UserError(f"there are {total} partitions, so none is number {partition}", where=str(path))
     start, stop = np.fromfile(path, np.int64, 2, offset=8 * (2 + partition)).tolist()
@@ -135,4 +149,4 @@ def _slice(path: Path, partition: int) -> _Slice:
     head = 8 * (3 + total)
     if path.stat().st_size != head + count * RECORD_BYTES:
         raise UserError(f"the file does not hold the {count} records that it names", where=str(path))
-    return _Slice(head + start * RECORD_BYTES, stop - start, depth)
+    return _Slice(head + start * RECORD_BYTES, stop - start)

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import save_array
+
 RECORDS = "records.npy"
 BOUNDS = "bounds.npy"
 
@@ -33,9 +35,9 @@ def write_records(folder: Path, records: UInt64s, count: int) -> None:
     """Write records (uint64[n, width], the first column a hash) by partition."""
     partitions = partition_of(records[:, 0], count)
     order = np.argsort(partitions, kind="stable")
-    np.save(folder / RECORDS, records[order], allow_pickle=False)
+    save_array(folder / RECORDS, records[order])
     bounds = np.searchsorted(partitions[order], np.arange(count + 1))
-    np.save(folder / BOUNDS, bounds.astype(np.int64), allow_pickle=False)
+    save_array(folder / BOUNDS, bounds.astype(np.int64))
 
 
 def read_partition(folders: Sequence[Path], partition: int, width: int) -> UInt64s:

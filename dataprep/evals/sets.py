@@ -12,9 +12,9 @@ import glob
 import gzip
 import io
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
@@ -78,7 +78,7 @@ def eval_files(specs: Sequence[EvalSpec | str], where: str | None = None) -> lis
     for each in specs:
         spec = EvalSpec(path=each) if isinstance(each, str) else each
         paths = sorted(glob.glob(spec.path, recursive=True)) or [spec.path]
-        if not Path(paths[0]).is_file():
+        if not os.path.isfile(paths[0]):
             hint = "paths count from the current folder, as on any command line"
             raise UserError(f"no evaluation set at {spec.path}", where=where, hint=hint)
         if spec.name is not None and len(paths) > 1:
@@ -102,7 +102,7 @@ def set_name(path: str) -> str:
 
 def _endings(path: str) -> tuple[str, str, str]:
     """(name, format, compression) of a file name; the last two may be ""."""
-    name, compression = Path(path).name, ""
+    name, compression = os.path.basename(path), ""
     for ending in ("gz", "zst"):
         if name.lower().endswith(f".{ending}"):
             name, compression = name[: -len(ending) - 1], ending

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from dataprep.kernels.radix import sort
 from dataprep.kernels.utf8 import pointer, read_only
 from dataprep.kernels.xxh3 import xxh3
 
@@ -73,9 +74,16 @@ def _band_keys(signatures, bands, rows, group, scratch):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True)
 def _order(documents, whole):  # type: ignore[no-untyped-def]
-    """Sort a run by document; most runs are short."""
+    """Sort a run by document; most runs are short, or sorted."""
     if documents.size > 32:
-        order = np.argsort(documents)
+        if np.all(documents[1:] >= documents[:-1]):
+            return
+        if documents.size <= 256:
+            order = np.argsort(documents)
+        else:  # which that would take the square of the size for, if they come as a few ascending runs
+            values, order = documents.view(np.uint64).copy(), np.arange(documents.size)
+            more_order = np.empty_like(order)
+            order = order if sort(values, order, np.empty_like(values), more_order) else more_order
         documents[:], whole[:] = documents[order], whole[order]
         return
     for place in range(1, documents.size):

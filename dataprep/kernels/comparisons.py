@@ -55,7 +55,7 @@ def similar_pairs(
     buckets: Buckets,
     low: npt.NDArray[np.uint8],
     depth: int,
-    limit: int,
+    large: int,
     span: tuple[int, int, int],
     at: int,
     estimates: npt.NDArray[np.int64],
@@ -65,14 +65,14 @@ def similar_pairs(
 ) -> tuple[int, int, int]:
     """Compare records with the leaders of their buckets that are better, and write down those alike.
 
-    A pair is written in the first `OFTEN` bands in which its signatures agree, in buckets of more than
-    `limit` documents only in the first. (It was compared in the bands before, if its better document leads
+    A pair is written in the first `OFTEN` bands in which its signatures agree, in large buckets
+    only in the first. (It was compared in the bands before, if its better document leads
     there; so one that is alike is lost only if its first buckets are all so large that it does not.)
 
     low         uint8[stop - start + l, permutations]: of the records from `start` to `stop`, then of the
                 leaders from `first` on that come before `start`
     depth       values of a band
-    limit       that of `ordered_buckets`
+    large       a bucket of more documents is large
     span        (first, start, stop): `first` is the first leader whose bucket ends after `start`
     at          the record to begin with
     estimates   int64[permutations + 1]: in millionths, for each count of equal bytes
@@ -90,7 +90,7 @@ def similar_pairs(
         read_only(buckets.ends),
         read_only(low),
         depth,
-        limit,
+        large,
         *span,
         at,
         read_only(estimates),
@@ -135,7 +135,7 @@ def _similar_pairs(  # type: ignore[no-untyped-def]
     ends,
     low,
     depth,
-    limit,
+    large,
     first,
     start,
     stop,
@@ -152,7 +152,7 @@ def _similar_pairs(  # type: ignore[no-untyped-def]
             lead += 1
         each, mine, band = lead, (place - start) * width, np.int64(keys[place] & BAND)
         before = size, near
-        often = 1 if lead < leaders.size and ends[lead] - leaders[lead] > limit else OFTEN
+        often = 1 if lead < leaders.size and ends[lead] - leaders[lead] > large else OFTEN
         while each < leaders.size and leaders[each] < place:
             better = leaders[each]
             each += 1

@@ -61,6 +61,13 @@ def ipv6_at(text, start, done, colon, stop, public_only):  # type: ignore[no-unt
     return begin, end, _is_wanted(text, begin, end, high, low, public_only), max(beyond, end)
 
 
+@njit(inline="always")
+def _shifted_in(high, low, value, bits):  # type: ignore[no-untyped-def]
+    """128 bits with the lowest `bits` of `value` behind them, as (upper, lower) 64."""
+    size = np.uint64(bits)
+    return high << size | low >> (np.uint64(64) - size), low << size | value
+
+
 @njit(cache=True, nogil=True, forceinline=True)
 def _parsed_v6(text, begin, end, has_tail, tail):  # type: ignore[no-untyped-def]
     """(whether it is an address, upper and lower 64 bits) of text[begin:end], with an IPv4 `tail` behind it.
@@ -86,12 +93,10 @@ def _parsed_v6(text, begin, end, has_tail, tail):  # type: ignore[no-untyped-def
         if digits == 0 or num_groups + max(num_second, 0) == 8:
             return False, ZERO, ZERO
         if num_second < 0:
-            high = high << np.uint64(16) | low >> np.uint64(48)
-            low = low << np.uint64(16) | value
+            high, low = _shifted_in(high, low, value, 16)
             num_groups += 1
         else:
-            second_high = second_high << np.uint64(16) | second_low >> np.uint64(48)
-            second_low = second_low << np.uint64(16) | value
+            second_high, second_low = _shifted_in(second_high, second_low, value, 16)
             num_second += 1
         if at == end:
             if has_tail:
@@ -107,12 +112,10 @@ def _parsed_v6(text, begin, end, has_tail, tail):  # type: ignore[no-untyped-def
             return False, ZERO, ZERO
     if has_tail:
         if num_second < 0:
-            high = high << np.uint64(32) | low >> np.uint64(32)
-            low = low << np.uint64(32) | tail
+            high, low = _shifted_in(high, low, tail, 32)
             num_groups += 2
         else:
-            second_high = second_high << np.uint64(32) | second_low >> np.uint64(32)
-            second_low = second_low << np.uint64(32) | tail
+            second_high, second_low = _shifted_in(second_high, second_low, tail, 32)
             num_second += 2
     if num_second < 0:
         return num_groups == 8, high, low

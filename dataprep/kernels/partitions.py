@@ -21,7 +21,6 @@ BAND = np.uint64((1 << BAND_BITS) - 1)
 """Bits of a key that name its band; all of them set in the key of a whole signature."""
 
 SLOTS_OF_A_KEY = 8
-DIGIT_BITS = 11
 
 
 def scattered(keys: Keys, ranks: Int64s, whole: Keys, num_partitions: int) -> tuple[Keys, Int64s]:
@@ -47,13 +46,6 @@ def maybe_repeated(keys: Keys) -> npt.NDArray[np.bool_]:
     repeated = np.empty(keys.size, dtype=np.bool_)
     _repeated(read_only(keys), np.uint64((1 << bits) - 1), once, again, repeated)
     return repeated
-
-
-def order_of(values: Keys) -> Int64s:
-    """int64[m]: the stable order that sorts the values, by radix: a third of the time of a sort by
-    comparison."""
-    first, second = np.arange(values.size), np.empty(values.size, dtype=np.int64)
-    return first if _sort(values.copy(), first, np.empty_like(values), second) else second
 
 
 @njit(cache=True, nogil=True)
@@ -84,29 +76,3 @@ def _repeated(keys, mask, once, again, repeated):  # type: ignore[no-untyped-def
     for index in range(keys.size):
         slot = keys[index] >> np.uint64(BAND_BITS) & mask
         repeated[index] = again[slot >> np.uint64(6)] >> (slot & np.uint64(63)) & np.uint64(1) != 0
-
-
-@njit(cache=True, nogil=True)
-def _sort(values, order, more_values, more_order):  # type: ignore[no-untyped-def]
-    """Sort both by the values; whether the result is in the first two arrays."""
-    digits, in_first = -(-64 // DIGIT_BITS), True
-    mask = np.uint64((1 << DIGIT_BITS) - 1)
-    counts = np.zeros((digits, 1 << DIGIT_BITS), dtype=np.int64)
-    for index in range(values.size):
-        for digit in range(digits):
-            counts[digit, values[index] >> np.uint64(digit * DIGIT_BITS) & mask] += 1
-    for digit in range(digits):
-        shift, total = np.uint64(digit * DIGIT_BITS), 0
-        if counts[digit].max() == values.size:
-            continue  # all alike
-        for each in range(counts.shape[1]):
-            total, counts[digit, each] = total + counts[digit, each], total
-        for index in range(values.size):
-            value = values[index]
-            place = counts[digit, value >> shift & mask]
-            counts[digit, value >> shift & mask] = place + 1
-            more_values[place], more_order[place] = value, order[index]
-        values, more_values = more_values, values
-        order, more_order = more_order, order
-        in_first = not in_first
-    return in_first

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from dataprep.recipe.step_entry import StepEntry, step_entry
 from dataprep.steps import step_of
-from dataprep.steps.base import Decision, needed_fields
+from dataprep.steps.base import needed_fields
 from manifests.problems import Problem
 from manifests.wording import did_you_mean
 
@@ -82,7 +82,8 @@ def _steps_name_sources(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """A transform or a rule may come again with other parameters; a decision comes once."""
+    """A step may come again with other parameters, but for one whose matches must all be documents that
+    stay."""
     seen: list[tuple[int, StepEntry]] = []
     for index, name, options in _steps(data):
         try:
@@ -93,8 +94,8 @@ def _steps_repeat_for_a_reason(data: Mapping[str, Any]) -> Iterator[Problem]:
         for before, other in seen:
             if other.name != name:
                 continue
-            if isinstance(step_of(name), Decision):
-                message = f"{name} is already step {before}; a step that looks at all documents comes once"
+            if name == "minhash_dedup":
+                message = f"{name} is already step {before}; another could remove the matches of the first"
                 yield Problem(at, message, about_key=True)
                 break
             if other.parameters == entry.parameters:

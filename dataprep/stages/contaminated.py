@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped, ragged_file, save_array
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import Link, chain_from_json, chain_to_json
 from dataprep.columnfile import read_columns
 from dataprep.decide.contamination import (
     Evidence,
-    Rule,
     contaminated_texts,
     evidence,
     example_marks,
@@ -34,7 +34,6 @@ from dataprep.decide.contamination import (
 from dataprep.evals.index import EvalIndex
 from dataprep.evals.measure import Hits
 from dataprep.evals.shared import shared_index
-from dataprep.stages.arrays import mapped, ragged_file
 from dataprep.stages.base import Task
 from dataprep.stages.cuts import write_cuts
 from dataprep.stages.groups import Group
@@ -118,7 +117,7 @@ def count_grams(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
         chosen = np.zeros(len(kept), dtype=bool)
         chosen[counted[counted[:, 0] == number, 1]] = True
         documents += gram_documents(hits, index, chosen)
-    np.save(folder / DOCUMENTS, documents, allow_pickle=False)
+    save_array(folder / DOCUMENTS, documents)
     return {"documents_with_hits": len(together), "different": int(first.sum())}
 
 
@@ -149,10 +148,10 @@ def write_evidence(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
     index = _index(payload)
     hits, kept = _hits(payload, cache)
     documents = np.asarray(mapped(cache.get(GRAMS, payload["grams"]).file(DOCUMENTS)))
-    found = evidence(hits, index, documents, Rule(params.frequent, params.answer_near))
+    found = evidence(hits, index, documents, params.rule)
     found = Evidence(found.pairs[kept[found.pairs[:, 0]]], found.excused[kept[found.excused[:, 0]]])
     signals, cuts = judged(hits, index, found, params)
-    np.save(folder / PAIRS, found.pairs, allow_pickle=False)
+    save_array(folder / PAIRS, found.pairs)
     digest = write_cuts(folder, cuts, signals)
     return {"digest": digest, "pairs": len(found.pairs), "excused": len(found.excused), "cuts": len(cuts)}
 
@@ -175,8 +174,8 @@ def judge_examples(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
     documents = np.asarray(mapped(cache.get(GRAMS, payload["grams"]).file(DOCUMENTS)))
     parts = list(_pairs(payload["evidence"], cache))
     texts = contaminated_texts(parts, index, documents)
-    np.save(folder / TEXTS, texts, allow_pickle=False)
-    np.save(folder / MARKS, example_marks(texts, index), allow_pickle=False)
+    save_array(folder / TEXTS, texts)
+    save_array(folder / MARKS, example_marks(texts, index))
     return {"sets": [asdict(each) for each in tally(parts, texts, index)], "digest": ""}
 
 

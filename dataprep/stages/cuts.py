@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped, save_array
 from dataprep.cache import Cache
 from dataprep.chain import Link
 from dataprep.columnfile import read_columns, write_columns
-from dataprep.stages.arrays import mapped
 
 CUT = "cut.npy"
 COLUMNS = "columns.arrow"
@@ -60,7 +60,7 @@ class Cuts:
 def write_cuts(folder: Path, cuts: Int64s, columns: Mapping[str, Any] | None = None) -> str:
     """Write `cut.npy`, sorted, and the columns (numpy arrays); return a digest of what they say."""
     cuts = cuts[np.lexsort((cuts[:, 2], cuts[:, 1], cuts[:, 0]))]
-    np.save(folder / CUT, cuts, allow_pickle=False)
+    save_array(folder / CUT, cuts)
     digest = hashlib.blake2b(np.ascontiguousarray(cuts, dtype="<i8").tobytes(), digest_size=16)
     if columns is not None:
         write_columns(folder / COLUMNS, columns)

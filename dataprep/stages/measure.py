@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,11 +23,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from dataprep.arrayfile import ragged_file, save_array
 from dataprep.cache import Cache, key_of
 from dataprep.chain import BASE, ColumnSet, Link, chain_from_json, chain_to_json, column_sets
 from dataprep.columnfile import Column, write_columns
 from dataprep.readers import BadRecord, Damage, ReadOptions, Split
-from dataprep.stages.arrays import ragged_file
 from dataprep.stages.base import (
     Task,
     digest_split,
@@ -111,20 +112,25 @@ def execute(payload: Mapping[str, Any], cache: Cache) -> dict[str, Any]:
     if missing:
         collectors = {each.name: _collector(each, chain, cache) for each in missing}
         known = {each.name: keys[each.name] for each in sets if each not in missing}
-        digest = _read(split, options, Walk(chain, missing, known, cache), collectors)
-        if _has_changed(split) or (base is not None and digest != base.facts["raw_digest"]):
-            raise input_changed(split_label(split))
-        seconds = (time.perf_counter() - started) / len(missing)
-        for each in missing:
-            facts = collectors[each.name].save(split)
-            cache.commit(
-                collectors[each.name].folder,
-                STAGE,
-                keys[each.name],
-                components=each.components,
-                facts=facts,
-                seconds=seconds,
-            )
+        try:
+            digest = _read(split, options, Walk(chain, missing, known, cache), collectors)
+            if _has_changed(split) or (base is not None and digest != base.facts["raw_digest"]):
+                raise input_changed(split_label(split))
+            seconds = (time.perf_counter() - started) / len(missing)
+            for each in missing:
+                facts = collectors[each.name].save(split)
+                cache.commit(
+                    collectors[each.name].folder,
+                    STAGE,
+                    keys[each.name],
+                    components=each.components,
+                    facts=facts,
+                    seconds=seconds,
+                )
+        except BaseException:
+            for collector in collectors.values():
+                shutil.rmtree(collector.folder, ignore_errors=True)
+            raise
     return {"digests": digests, "keys": keys, "computed": [each.name for each in missing]}
 
 
@@ -190,7 +196,7 @@ class _Collector:
             self._rewrites.close()
         columns = self.joined()
         for name, array in type(self._ragged[0]).join(self._ragged).items() if self._ragged else ():
-            np.save(self.folder / ragged_file(name), array, allow_pickle=False)
+            save_array(self.folder / ragged_file(name), array)
         write_columns(self.folder / COLUMNS, columns)
         return {"documents": len(next(iter(columns.values())))}
 

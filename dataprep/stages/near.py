@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dataprep.arrayfile import save_array
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import Link
 from dataprep.decide.pairs import pairs_of_partition
@@ -25,7 +26,7 @@ from dataprep.decide.partitions import (
     num_partitions,
     write_partitions,
 )
-from dataprep.decide.verify import MARGIN_PPM
+from dataprep.decide.verify import MARGIN_PPM, least_estimate
 from dataprep.kernels.minhash import low_bytes
 from dataprep.kernels.shingles import SHORT
 from dataprep.older import Older
@@ -112,7 +113,7 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
             records = band_records(signatures, mine, apart, bands, payload["rows"], sole)
             keys.append(records.keys)
             found.append(records.ranks)
-    np.save(folder / LOW_BYTES, low, allow_pickle=False)
+    save_array(folder / LOW_BYTES, low)
     together = Records(np.concatenate(keys), np.concatenate(found), payload["rows"])
     write_partitions(together, payload["partitions"], folder)
     return {
@@ -131,7 +132,7 @@ def _write_older(payload: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     signatures = columns["signature"]
     low = np.zeros((payload["count"], payload["permutations"]), dtype=np.uint8)
     low[columns["document"]] = low_bytes(signatures)
-    np.save(folder / LOW_BYTES, low, allow_pickle=False)
+    save_array(folder / LOW_BYTES, low)
     ranks = payload["first"] + columns["document"]
     records = band_records(signatures, ranks, apart, payload["bands"], payload["rows"], columns["sole"])
     write_partitions(records, payload["partitions"], folder)
@@ -157,7 +158,9 @@ def pairs_tasks(link: Link, banded: Sequence[Entry], ranked: Entry, older: Seque
             "ranks": ranked.key,
             "partition": partition,
             "limit": params.bucket_limit,
-            "threshold": params.threshold_ppm,
+            "threshold": params.threshold_ppm
+            if params.verify == "exact"
+            else least_estimate(params.threshold_ppm),
             "margin": MARGIN_PPM if params.verify == "exact" else 0,
         }
         payload = {**components, "bands": keys, "ranks": rank.reference(ranked, older)}
@@ -176,9 +179,11 @@ def find_pairs(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[s
         payload["threshold"],
         payload["margin"],
     )
-    edges, borderline = believed(compared.edges, compared.borderline, ranks.num_older, payload["threshold"])
-    np.save(folder / EDGES, edges, allow_pickle=False)
-    np.save(folder / BORDERLINE, borderline, allow_pickle=False)
+    edges, borderline = believed(
+        compared.edges, compared.borderline, ranks.num_older, least_estimate(payload["threshold"])
+    )
+    save_array(folder / EDGES, edges)
+    save_array(folder / BORDERLINE, borderline)
     return {
         "edges": len(edges),
         "borderline": len(borderline),

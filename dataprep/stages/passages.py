@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped, save_array
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import Link, reader_components, rewriting
 from dataprep.columns import Texts, concat
@@ -30,7 +31,6 @@ from dataprep.decide.substrings import cut_tokens, parts_for, runs_of_split
 from dataprep.kernels.covered import byte_spans
 from dataprep.readers import Split
 from dataprep.stages import rank, reread
-from dataprep.stages.arrays import mapped
 from dataprep.stages.base import Task
 from dataprep.stages.cuts import write_cuts
 from dataprep.stages.groups import Group
@@ -115,7 +115,7 @@ def write_passages(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
         arrays |= {TEXT: texts.data[texts.offsets[0] : texts.offsets[-1]]}
         arrays |= {TEXT_OFFSETS: texts.offsets - texts.offsets[0]}
     for name, array in arrays.items():
-        np.save(folder / name, np.ascontiguousarray(array), allow_pickle=False)
+        save_array(folder / name, np.ascontiguousarray(array))
     return {"documents": len(rows), "tokens": int(offsets[-1])}
 
 
@@ -161,7 +161,7 @@ def write_layout(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
         WITHIN: layout.within,
     }
     for name, array in arrays.items():
-        np.save(folder / name, array, allow_pickle=False)
+        save_array(folder / name, array)
     return {"documents": len(layout.ranks), "tokens": int(layout.starts[-1])}
 
 
@@ -208,8 +208,8 @@ def write_windows(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dic
         for part in np.flatnonzero(np.diff(bounds)).tolist():
             parts[part].append(runs[bounds[part] : bounds[part + 1]])
     joined = [np.concatenate(each) for each in parts]
-    np.save(folder / RUNS, np.concatenate(joined), allow_pickle=False)
-    np.save(folder / BOUNDS, np.cumsum([0, *map(len, joined)]), allow_pickle=False)
+    save_array(folder / RUNS, np.concatenate(joined))
+    save_array(folder / BOUNDS, np.cumsum([0, *map(len, joined)]))
     return {"runs": sum(map(len, joined)), "parts": payload["parts"]}
 
 
@@ -263,8 +263,8 @@ def find_matches(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
     for name, parts in found.items():
         together = np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts])
         rows, bounds = layout.by_split(together, len(tokens))
-        np.save(folder / f"{name}.npy", rows, allow_pickle=False)
-        np.save(folder / f"{name}_{BOUNDS}", bounds, allow_pickle=False)
+        save_array(folder / f"{name}.npy", rows)
+        save_array(folder / f"{name}_{BOUNDS}", bounds)
     return {name: sum(map(len, parts)) for name, parts in found.items()}
 
 

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped, save_array
 from dataprep.cache import Cache, Entry
 from dataprep.columnfile import read_columns
 from dataprep.stages import judge
-from dataprep.stages.arrays import mapped
 from dataprep.stages.groups import Columns, Group
 
 REMOVED, KEEPERS = "removed.npy", "keepers.npy"
@@ -73,7 +73,7 @@ def weights_of(removals: Removals, cache: Cache, rows: Int64s) -> Int64s:
 
 def write_removed(folder: Path, removed: Int64s) -> None:
     """Write `removed.npy`."""
-    np.save(folder / REMOVED, removed[np.argsort(removed[:, 0])], allow_pickle=False)
+    save_array(folder / REMOVED, removed[np.argsort(removed[:, 0])])
 
 
 def write_keepers(folder: Path, removed: Int64s, weights: Int64s) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def write_keepers(folder: Path, removed: Int64s, weights: Int64s) -> dict[str, A
     """
     keepers, places = np.unique(removed[:, 1], return_inverse=True)
     counts = np.bincount(places, weights, minlength=len(keepers)).astype(np.int64)
-    np.save(folder / KEEPERS, np.column_stack([keepers, counts]), allow_pickle=False)
+    save_array(folder / KEEPERS, np.column_stack([keepers, counts]))
     sizes = np.sort(1 + np.bincount(places, minlength=len(keepers)))[::-1]
     return {"clusters": len(keepers), "largest": sizes[:LARGEST].tolist()}
 

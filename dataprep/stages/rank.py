@@ -1,6 +1,6 @@
 """RANK: the rank of every document, for the steps that choose between documents by the same keys.
 
-One task: it reads three columns of all documents. Memory: `RANKED_AT_ONCE` documents of 60 bytes, whatever
+One task: it reads four columns of all documents. Memory: `RANKED_AT_ONCE` documents of 70 bytes, whatever
 their number; the two files that it leaves have 8 bytes a document each and are mapped by those who read them.
 """
 
@@ -14,20 +14,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped, new_mapped, save_array
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import BASE, FINAL, Link
 from dataprep.decide.ranks import best_first_in_ranges, write_part
 from dataprep.older import Older
 from dataprep.recipe import Recipe
-from dataprep.stages.arrays import mapped
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
 from dataprep.stages.walk import MEASURED
 from dataprep.steps.base import CorpusEdit
+from dataprep.steps.listed import hashed
 from dataprep.steps.ranking import NO_VALUE, RankingParams, ranks_of, signal_words
 
 KIND = "rank"
-VERSION = 1
+VERSION = 2
 RANKS = "ranks.npy"
 """int64[n]: the rank of each row."""
 ROWS = "rows.npy"
@@ -88,11 +89,12 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         is_empty = (text_bytes == 0).astype(np.int64)  # so that no copy goes for one without text
         keys = [is_empty, *ranks_of(params, orders, columns.sources(payload["sources"]), text_bytes)]
         parts.append(folder / f"part-{group.number}.npy")
-        write_part(parts[-1], group.start, keys, raw_hash)
+        names = np.column_stack([raw_hash, _names(columns, payload["sources"])])
+        write_part(parts[-1], group.start, keys, names)
         total += len(columns)
     if not total:
         for name in (RANKS, ROWS):
-            np.save(folder / name, np.zeros(0, dtype=np.int64), allow_pickle=False)
+            save_array(folder / name, np.zeros(0, dtype=np.int64))
     else:
         _write_ranks(parts, total, folder)
     for part in parts:
@@ -101,8 +103,8 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
 
 
 def _write_ranks(parts: Sequence[Path], total: int, folder: Path) -> None:
-    ranks = np.lib.format.open_memmap(folder / RANKS, mode="w+", dtype=np.int64, shape=(total,))
-    rows = np.lib.format.open_memmap(folder / ROWS, mode="w+", dtype=np.int64, shape=(total,))
+    ranks = new_mapped(folder / RANKS, total)
+    rows = new_mapped(folder / ROWS, total)
     scratch = folder / "ranges"
     scratch.mkdir()
     rank = 0
@@ -113,6 +115,15 @@ def _write_ranks(parts: Sequence[Path], total: int, folder: Path) -> None:
     scratch.rmdir()
     ranks.flush()
     rows.flush()
+
+
+def _names(columns: Columns, sources: Sequence[str]) -> npt.NDArray[np.uint64]:
+    """uint64[n]: place of the source (16 bits) and a hash of the own id, so that of equal texts the one that
+    stays is the same whatever the order of files."""
+    found = columns.sources(sources).astype(np.uint64) << np.uint64(48)
+    for index in range(len(columns.splits)):
+        found[columns.place(index)] |= hashed(columns.of_split(index, BASE)["id"])[:, 0] >> np.uint64(16)
+    return found
 
 
 def _order(columns: Columns, label: str, name: str) -> npt.NDArray[np.uint64]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped, save_array
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import Link
 from dataprep.columnfile import read_columns
@@ -25,7 +26,6 @@ from dataprep.decide.lines import in_groups, resolve_units
 from dataprep.decide.records import number_of_partitions, read_partition, write_records
 from dataprep.kernels.xxh3 import hash64
 from dataprep.stages import judge, rank
-from dataprep.stages.arrays import mapped
 from dataprep.stages.base import Task
 from dataprep.stages.cuts import write_cuts
 from dataprep.stages.groups import Group
@@ -153,7 +153,7 @@ def find_repeats(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
     gone = resolve_units(records[:, :2], ranks, numbers, payload["min_documents"])
     rows = rank.Ranks(cache.get(*payload["ranks"])).rows(ranks[gone])
     found = np.column_stack([rows, numbers[gone]])
-    np.save(folder / GONE, found[np.lexsort((found[:, 1], found[:, 0]))], allow_pickle=False)
+    save_array(folder / GONE, found[np.lexsort((found[:, 1], found[:, 0]))])
     return {"units": len(records), "gone": len(found)}
 
 

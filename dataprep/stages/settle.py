@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import append_array, mapped, save_array
 from dataprep.cache import Cache, Entry, key_of
 from dataprep.chain import Link, reader_components, rewriting
 from dataprep.decide.bands import distinct_pairs
@@ -31,7 +32,6 @@ from dataprep.kernels.texts import offsets_of
 from dataprep.older import Older
 from dataprep.readers import Split
 from dataprep.stages import near, rank, reread
-from dataprep.stages.arrays import mapped
 from dataprep.stages.base import Task
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.population import Removals, weights_of, write_keepers, write_removed
@@ -64,9 +64,9 @@ def collect_doubts(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
     """`splits`: [split, first, last, digest]: rows first to last of `rows.npy` are of that split."""
     parts = [mapped(cache.get(near.PAIRS, key).file(near.BORDERLINE))[:, :2] for key in payload["pairs"]]
     pairs = distinct_pairs(np.concatenate([np.zeros((0, 2), dtype=np.int64), *parts]))
-    np.save(folder / PAIRS, pairs, allow_pickle=False)
+    save_array(folder / PAIRS, pairs)
     rows = np.sort(rank.of_reference(payload["ranks"], cache).rows(np.unique(pairs)))
-    np.save(folder / ROWS, rows, allow_pickle=False)
+    save_array(folder / ROWS, rows)
     starts = np.array(payload["starts"], dtype=np.int64)
     bounds = np.searchsorted(rows, starts)
     splits = []
@@ -125,8 +125,8 @@ def write_shingles(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
         for batch in reread.reread(split, payload["options"], payload["reread"], chosen, cache):
             hashes, offsets = shingle_hashes(batch.texts.data, batch.texts.offsets, shingling)
             lengths.append(np.diff(offsets))
-            hashes.tofile(file)
-    np.save(folder / OFFSETS, offsets_of(np.concatenate(lengths)), allow_pickle=False)
+            append_array(file, hashes)
+    save_array(folder / OFFSETS, offsets_of(np.concatenate(lengths)))
     return {"documents": last - first}
 
 

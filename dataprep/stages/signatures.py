@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import HEADER_BYTES
 from dataprep.cache import Entry
 from dataprep.stages.rank import Ranks
 
@@ -47,5 +48,7 @@ class GroupSignatures:
             for start in range(bounds[number], bounds[number + 1], STRETCH):
                 stop = min(start + STRETCH, bounds[number + 1])
                 found[order[start:stop]] = file[rows[start:stop] - self._starts[number]]
-                file._mmap.madvise(mmap.MADV_DONTNEED)
+                begin, end = rows[start] - self._starts[number], rows[stop - 1] + 1 - self._starts[number]
+                begin = (HEADER_BYTES + int(begin) * self._width) // mmap.PAGESIZE * mmap.PAGESIZE
+                file._mmap.madvise(mmap.MADV_DONTNEED, begin, HEADER_BYTES + int(end) * self._width - begin)
         return found

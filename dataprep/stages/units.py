@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dataprep.arrayfile import mapped, ragged_file
 from dataprep.cache import Entry
-from dataprep.stages.arrays import mapped, ragged_file
 
 Int64s = npt.NDArray[np.int64]
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Annotated, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
-from dataprep.decide.contamination import Evidence, hits_of_pairs, text_sets
+from dataprep.decide.contamination import FREQUENT, Evidence, Rule, hits_of_pairs, text_sets
 from dataprep.evals.cuts import without, without_windows
 from dataprep.evals.definitions import DEFINITIONS, Definition, Name
 from dataprep.evals.index import EvalIndex
@@ -42,7 +43,8 @@ STRENGTH: dict[Action, int] = {"report": REPORT, "cut": CUT, "drop": DROP}
 
 class DecontaminateParams(Params):
     """See the module's docstring. `share` and `min_words` are the definition's where they are null. An n-gram
-    in more than `frequent` documents is no evidence while it is isolated; null: all are."""
+    in more than `frequent` documents is no evidence while it is isolated; null is 10 for `longest`, and 0 for
+    the others: all are."""
 
     evals: Annotated[
         tuple[EvalSpec | Annotated[str, Field(min_length=1)], ...], Field(strict=False, min_length=1)
@@ -53,7 +55,7 @@ class DecontaminateParams(Params):
     min_words: Annotated[int, Field(ge=1)] | None = None
     margin: Annotated[int, Field(ge=0)] = 200
     answer_near: bool = False
-    frequent: Annotated[int, Field(ge=1)] | None = 10
+    frequent: Annotated[int, Field(ge=0)] | None = None
 
     @model_validator(mode="after")
     def _asks_what_the_definition_knows(self) -> DecontaminateParams:
@@ -65,6 +67,13 @@ class DecontaminateParams(Params):
         if kind != "run" and self.answer_near:
             raise ValueError(f"{self.definition} knows no answer_near; that is for `longest`")
         return self
+
+    @property
+    def rule(self) -> Rule:
+        frequent = (
+            (FREQUENT if self.definition == "longest" else 0) if self.frequent is None else self.frequent
+        )
+        return Rule(frequent or None, self.answer_near)
 
     @property
     def specs(self) -> tuple[EvalSpec, ...]:
@@ -85,7 +94,8 @@ def files_of(params: DecontaminateParams) -> list[EvalFile]:
     return eval_files(params.evals, where="step decontaminate")
 
 
-def strengths(index: EvalIndex, files: Sequence[EvalFile], action: Action) -> npt.NDArray[np.int8]:
+@lru_cache(maxsize=4)  # every batch asks for it
+def strengths(index: EvalIndex, files: tuple[EvalFile, ...], action: Action) -> npt.NDArray[np.int8]:
     """int8[t]: what becomes of documents that hold each text: REPORT, CUT or DROP, the strongest of what the
     sets with that text say."""
     out = np.full(index.num_texts, REPORT, dtype=np.int8)
@@ -115,7 +125,7 @@ def judged(
     and what is to be cut: int64[k, 3] (document, first byte, end), margins not counted.
     """
     pairs = found.pairs
-    strong = strengths(index, files_of(params), params.action)
+    strong = strengths(index, tuple(files_of(params)), params.action)
     to_cut = pairs[strong[pairs[:, 1]] == CUT]
     is_run = index.definition.kind == "run"
     cuts = to_cut[:, [0, 5, 6]] if is_run else hits_of_pairs(to_cut, hits, index)
@@ -139,9 +149,7 @@ def _signals(pairs: Int64s, strong: npt.NDArray[np.int8], index: EvalIndex, coun
     distinct = np.unique(pairs[:, :2], axis=0)
     to_drop = distinct[strong[distinct[:, 1]] == DROP]
     example, matched = np.full(count, NONE, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    first_example = np.full(index.num_texts, NONE, dtype=np.int64)
-    tested = np.flatnonzero(index.example_texts >= 0)[::-1]
-    first_example[index.example_texts[tested]] = tested
+    first_example = _first_examples(index)
     best = pairs[np.lexsort((-pairs[:, 1], pairs[:, 2], pairs[:, 0]))]  # the last of each document
     example[best[:, 0]], matched[best[:, 0]] = first_example[best[:, 1]], best[:, 2]
     return {
@@ -150,6 +158,15 @@ def _signals(pairs: Int64s, strong: npt.NDArray[np.int8], index: EvalIndex, coun
         "eval_example": example,
         "matched_words": matched,
     }
+
+
+@lru_cache(maxsize=4)
+def _first_examples(index: EvalIndex) -> Int64s:
+    """int64[t]: the first example of each text."""
+    first = np.full(index.num_texts, NONE, dtype=np.int64)
+    tested = np.flatnonzero(index.example_texts >= 0)[::-1]
+    first[index.example_texts[tested]] = tested
+    return first
 
 
 def checks(signals: Signals, params: DecontaminateParams) -> Sequence[Check]:

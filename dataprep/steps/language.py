@@ -7,7 +7,7 @@ ISO 639-1 (`als` is Swiss German, `zh` both Chinese scripts). It takes the whole
 document in two languages has one label. The best label is the one that fastText gives, on all documents of
 the data pack; scores differ by less than 0.0001, as ours are added up in double precision.
 
-Two things to know of the score. There is no "none of these": of the sentences of the Universal Declaration of
+Two things to know of the score. There is no "none of these": of the lines of the Universal Declaration of
 Human Rights in languages that lid.176 has no label for, 9 % score 0.65 or more, and 22 % has been reported of
 other texts. A margin over the second label hardly helps there, since it is as sure as of languages it knows.
 And a short text in a language that it does know often scores less than 0.65.

@@ -245,6 +245,33 @@ def test_the_order_of_sources_is_in_the_digest_and_of_keys_is_not(load: Callable
     assert load(moved).digest() == load(SMALL).digest()
 
 
+def test_a_limit_may_be_a_percentage() -> None:
+    def recipe(limit: Any, share: Any) -> Recipe:
+        steps = [
+            {"gopher_quality": {"max_removed": limit, "max_bullet_lines_ratio": limit}},
+            {"gopher_repetition": {"max_top_2_gram": limit}},
+            {"language": {"min_score": limit, "min_margin": limit}},
+            {"c4_bad_words": {"words": ["a"], "keep_fraction": limit}},
+        ]
+        data: dict[str, Any] = {
+            "corpus": "a",
+            "version": "1.0.0",
+            "sources": {"web": {"path": "a.jsonl"}},
+            "steps": steps,
+            "tokenizer": {"train": {"vocab_size": 300}},
+            "holdout": {"documents": share},
+            "failure_budget": {"records": share, "files": share},
+            "output": "out",
+        }
+        return recipe_of(data)
+
+    assert recipe("95%", "0.1%").digest() == recipe(0.95, 0.001).digest()
+    with pytest.raises(UserError, match="expected a number of at most 1"):
+        recipe("101%", 0)
+    with pytest.raises(UserError, match="expected a number, found the text"):
+        recipe("0.95", 0)
+
+
 def test_places(load: Callable[..., Recipe], tmp_path: Path) -> None:
     recipe = load(LARGE, "steps.exact_dedup.by=normalized_text")
     file = tmp_path / "recipe.yaml"

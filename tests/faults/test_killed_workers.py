@@ -13,9 +13,13 @@ from dataprep.recipe import recipe_of
 from dataprep.run import run
 from manifests.errors import UserError
 from tests.e2e.corpora import digests, make_recipe, recipe_data, write_inputs
+from tests.e2e.duplicates import dedup, dedup_data, pages, write_pages
 from tests.faults import killing
 
 KINDS = [stage.kind for stage in stages_of(recipe_of(recipe_data(Path("anywhere"))))]
+ALL_KINDS = [stage.kind for stage in stages_of(recipe_of(dedup_data(Path("anywhere"))))]
+MORE_KINDS = [kind for kind in dict.fromkeys(ALL_KINDS) if kind not in KINDS]
+"""Those of a recipe with every deduplication."""
 
 
 def kill(monkeypatch: pytest.MonkeyPatch, folder: Path, stage: str, times: int) -> None:
@@ -49,6 +53,33 @@ def test_a_death_before_the_commit_changes_nothing(
     run(make_recipe(tmp_path), workers=2)
     assert len(list((tmp_path / "deaths").iterdir())) == 1
     assert shared_digests(tmp_path / "out") == undisturbed
+
+
+@pytest.fixture(scope="module")
+def undisturbed_dedup(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    write_pages(folder / "in", pages())
+    dedup(folder)
+    return without_paths(folder / "out")
+
+
+def without_paths(folder: Path) -> dict[str, str]:
+    """Without the verdict table, which names the files of the inputs."""
+    found = shared_digests(folder)
+    del found["verdicts.parquet"]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", MORE_KINDS)
+def test_a_death_while_all_documents_are_compared_changes_nothing(
+    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, undisturbed_dedup: dict[str, str]
+) -> None:
+    write_pages(tmp_path / "in", pages())
+    kill(monkeypatch, tmp_path, stage, times=1)
+    dedup(tmp_path, workers=2)
+    assert len(list((tmp_path / "deaths").iterdir())) == 1
+    assert without_paths(tmp_path / "out") == undisturbed_dedup
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from manifests.checked import common_sets, require_checked, unchecked
+from manifests.checked import require_checked, unchecked
 from manifests.errors import UserError
 from manifests.fingerprint import digest_file
 from manifests.manifest import CheckedSet, Manifest, load_manifest
@@ -59,15 +59,3 @@ def test_every_source_must_have_been_checked(manifest: Manifest, tmp_path: Path)
     assert unchecked([with_sets(manifest, a_set(path, sources[:1]))], path)
     halves = with_sets(manifest, a_set(path, sources[:1]), a_set(path, sources[1:]))
     assert unchecked([halves], path) == []
-
-
-def test_what_several_corpora_were_all_checked_against(manifest: Manifest, tmp_path: Path) -> None:
-    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    one.write_text("1\n")
-    two.write_text("2\n")
-    first = with_sets(manifest, a_set(one), a_set(two))
-    second = with_sets(manifest, a_set(two, definition="tulu3"), a_set(one))
-    (found,) = common_sets([first, second])
-    assert (found.name, found.contaminated, found.documents) == ("one", None, None)
-    assert common_sets([first, manifest]) == []
-    assert common_sets([]) == []

@@ -439,6 +439,7 @@ def test_schema_names_are_pinned() -> None:
         "sources",
         "shards_file",
         "shards_digest",
+        "dedup",
         "created_by",
         "lineage",
     ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests.units import format_bytes, parse_count, parse_share, parse_size
+from manifests.units import format_bytes, parse_count, parse_percentage, parse_share, parse_size
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,16 @@ def test_format_bytes() -> None:
     assert [format_bytes(value) for value in values] == [
         "0 B", "999 B", "1 kB", "12.3 kB", "999 kB", "1 MB", "20 MB", "1.23 GB", "5 TB", "2,000 PB",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("95%", 0.95), (" 0.5 %", 0.005), ("0%", 0.0), ("100%", 1.0), ("101%", 1.01)],
+)
+def test_percentages_are_numbers(value: str, number: float) -> None:
+    assert parse_percentage(value) == number
+
+
+@pytest.mark.parametrize("value", ["0.95", "x", "-1%", "%", "1%%", 0.95, 1, True, None])
+def test_what_is_no_percentage_is_left_to_the_check_of_a_number(value: object) -> None:
+    assert parse_percentage(value) is value

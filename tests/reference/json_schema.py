@@ -112,7 +112,9 @@ CHECKS: dict[str, Any] = {
     "propertyNames": _keys,
     "items": lambda value, *rest: _items(value, *rest) if isinstance(value, list) else [],
     "prefixItems": lambda value, *rest: _prefix(value, *rest) if isinstance(value, list) else [],
-    "required": lambda value, wanted, *_: [f"{key} is missing" for key in wanted if key not in value],
+    "required": lambda value, wanted, *_: (
+        [f"{key} is missing" for key in wanted if key not in value] if isinstance(value, dict) else []
+    ),
     "enum": lambda value, wanted, *_: _is(value in wanted, f"not one of {wanted}"),
     "const": lambda value, wanted, *_: _is(value == wanted, f"not {wanted}"),
     "pattern": _pattern,

@@ -1,8 +1,8 @@
 """Slow twin of a whole run: one document after the other through the steps, in plain Python.
 
-It knows the steps of `tests/dataprep/stages/fake_steps.py`, `where`, `exclude` and `exact_dedup`, the
-settings of a source, the hold-out and `max_tokens` (a token is a byte here, and one more ends a document). Of
-the stages, their columns and their keys it knows nothing.
+It knows the steps of `tests/dataprep/stages/fake_steps.py`, `where`, `exclude`, the deduplications (of units
+`line_dedup` alone), the settings of a source, the hold-out and `max_tokens` (a token is a byte here, and one
+more ends a document). Of the stages, their columns and their keys it knows nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.reference import substrings, units
 from tests.reference.hashing import mix, murmur
+from tests.reference.independent import independent
+from tests.reference.lines import resolve_units
+from tests.reference.shingles import jaccard_ppm, plain_words, shingles
 
 Hash = tuple[int, int]
 
@@ -20,7 +24,9 @@ Hash = tuple[int, int]
 @dataclass
 class Document:
     """One document as read, and what became of it. `reasons` are "step: reason", in order; `seen` is what
-    steps measured; a document that stays has an `output` and a `subset`."""
+    steps measured; a document that stays has an `output` and a `subset`. `match` is the document that stays
+    in the place of a removed one, `similarity_ppm` how similar they are. `was_cut`: it lost something that
+    others say too."""
 
     source: str
     id: str
@@ -31,7 +37,11 @@ class Document:
     seen: dict[str, str] = field(default_factory=dict)
     output: str | None = None
     subset: str | None = None
-    match: str | None = None
+    match: Document | None = None
+    similarity_ppm: int = 0
+    cluster_size: int = 1
+    alive: bool = True
+    was_cut: bool = False
 
     @property
     def raw_hash(self) -> Hash:
@@ -49,17 +59,32 @@ def interpret(recipe: Mapping[str, Any], documents: Sequence[Document]) -> list[
     for name, source in sources.items():
         _cap(sorted((each for each in documents if each.source == name), key=_by_hash), source)
     for document in documents:
-        _walk(document, recipe["steps"])
+        document.text = document.raw
+    for label, name, options in _labelled(recipe["steps"]):
+        mine = [each for each in documents if _runs_on(options, each.source)]
+        if name in CUTTING:
+            _cut(mine, label, name, options, list(sources))
+            continue
+        for document in mine:
+            _walk(document, label, name, options)
+    for document in documents:
         document.output = _route(document, sources[document.source].get("route"))
         if document.output is None:
             document.reasons.append("route: not_routed")
-    for label, name, options in _labelled(recipe["steps"]):
-        if name == "exact_dedup":
-            _dedup(documents, label, options, list(sources))
+    for decision in ("exact_dedup", "minhash_dedup"):
+        for label, name, options in _labelled(recipe["steps"]):
+            if name == decision:
+                _dedup(documents, label, name, options, list(sources))
     for document in documents:
         if not document.text:
             document.reasons.append("empty_text: empty_text")
     kept = [each for each in documents if not each.reasons]
+    for document in documents:
+        while document.match is not None and document.match.match is not None:
+            document.similarity_ppm = document.match.similarity_ppm
+            document.match = document.match.match
+        if document.match in kept:
+            document.match.cluster_size += 1
     _hold_out(kept, recipe["corpus"], recipe["holdout"]["documents"])
     return documents
 
@@ -96,30 +121,32 @@ def _runs_on(options: Mapping[str, Any], source: str) -> bool:
     return source in options.get("only", [source]) and source not in options.get("except", [])
 
 
-def _walk(document: Document, steps: Sequence[Mapping[str, Any]]) -> None:
-    document.text = document.raw
-    alive = True
-    for label, name, options in _labelled(steps):
-        if not _runs_on(options, document.source):
-            continue
-        if name == "exact_dedup":
-            is_normal = options.get("by") == "normalized_text"
-            document.seen[label] = " ".join(document.text.split()) if is_normal else document.text
-            continue
-        if name.removeprefix("slow_") in ("shout", "last_line"):
-            if alive or name not in EXPENSIVE:
-                document.text = _rewritten(name, document.text)
-            continue
-        if name in EXPENSIVE and not alive:
-            document.reasons.append(f"{label}: not_measured")
-            continue
-        reasons = list(_judged(document, name, options))
-        document.text = _rewritten(name, document.text)
-        document.reasons += [f"{label}: {reason}" for reason in reasons]
-        document.seen[label] = document.text[:1]
-        alive = alive and not reasons
+def _walk(document: Document, label: str, name: str, options: Mapping[str, Any]) -> None:
+    if name == "exact_dedup":
+        by = options.get("by", "text")
+        normal = " ".join(document.text.split())
+        document.seen[label] = {"text": document.text, "normalized_text": normal}.get(
+            str(by), document.kind or ""
+        )
+        return
+    if name == "minhash_dedup":
+        document.seen[label] = document.text
+        return
+    if name.removeprefix("slow_") in ("shout", "last_line"):
+        if document.alive or name not in EXPENSIVE:
+            document.text = _rewritten(name, document.text)
+        return
+    if name in EXPENSIVE and not document.alive:
+        document.reasons.append(f"{label}: not_measured")
+        return
+    reasons = list(_judged(document, name, options))
+    document.text = _rewritten(name, document.text)
+    document.reasons += [f"{label}: {reason}" for reason in reasons]
+    document.seen[label] = document.text[:1]
+    document.alive = document.alive and not reasons
 
 
+CUTTING = ("line_dedup", "substring_dedup")
 EXPENSIVE = ("slow_length", "slow_uncomment", "slow_shout", "slow_last_line", "label")
 
 
@@ -177,24 +204,130 @@ def _route(document: Document, route: Mapping[str, Any] | None) -> str | None:
     return (chosen or [document.source if route["rest"] == "keep" else None])[0]
 
 
-def _dedup(
-    documents: Sequence[Document], label: str, options: Mapping[str, Any], sources: Sequence[str]
-) -> None:
-    def rank(document: Document) -> Any:
-        ranks = {"source_priority": sources.index(document.source), "longest": -document.num_bytes}
-        return [*(ranks[name] for name in options.get("keep", ranks)), document.raw_hash]
+def _best_first(
+    documents: Sequence[Document], options: Mapping[str, Any], sources: Sequence[str], is_final: bool
+) -> list[Document]:
+    """By `keep`, lengths being those of the text that is tokenized, or as read; those without text last."""
 
-    groups: dict[Any, list[Document]] = {}
-    for document in documents:
-        if not document.reasons and document.text and document.seen.get(label):
-            among = document.source if options.get("within") == "source" else ""
-            groups.setdefault((among, document.seen[label]), []).append(document)
+    def rank(document: Document) -> Any:
+        text = (document.text if is_final else document.raw).encode()
+        ranks: list[Any] = [not text]
+        for key in options.get("keep", ["source_priority", "longest"]):
+            if isinstance(key, dict):
+                value, sign = (document.kind or "").encode(), 1 if "first" in key else -1
+                ranks.append((not value, [sign * byte for byte in value]))
+            else:
+                sizes = {"longest": -len(text), "shortest": len(text)}
+                ranks.append({"source_priority": sources.index(document.source), **sizes}[key])
+        return [*ranks, document.raw_hash, sources.index(document.source), murmur(document.id.encode())[0]]
+
+    return sorted(documents, key=rank)
+
+
+def _among(document: Document, options: Mapping[str, Any]) -> str:
+    within = options.get("within", "corpus")
+    if within == "corpus":
+        return ""
+    return document.source if within == "source" else document.kind or ""
+
+
+def _cut(
+    documents: Sequence[Document], label: str, name: str, options: Mapping[str, Any], sources: Sequence[str]
+) -> None:
+    """Take out of texts what better documents, or the same one earlier, have too."""
+    population = _best_first([each for each in documents if not each.reasons], options, sources, False)
+    cut = _lines if name == "line_dedup" else _passages
+    for document, left in zip(population, cut(population, options), strict=True):
+        before, after = document.num_bytes, len(left.encode())
+        is_cut, document.text = left != document.text, left
+        if name == "line_dedup":
+            is_cut = before != after
+        document.was_cut |= is_cut
+        if not is_cut:
+            continue
+        prefix = "lines" if name == "line_dedup" else "passages"
+        reasons = []
+        if (before - after) / before > (options.get("max_removed_ratio") or 1):
+            reasons.append(f"{label}: {prefix}_removed_ratio")
+        if name == "line_dedup" and len(plain_words(left)) < (options.get("min_words_left") or 0):
+            reasons.append(f"{label}: {prefix}_words_left")
+        document.reasons += reasons
+        document.alive = document.alive and not reasons
+
+
+def _lines(documents: Sequence[Document], options: Mapping[str, Any]) -> list[str]:
+    found = [
+        units.units(each.text, "lines", options.get("normalize", "ccnet"), options.get("min_chars", 1))
+        for each in documents
+    ]
+    records = [
+        ((_among(document, options), unit[0]), rank, number)
+        for rank, (document, mine) in enumerate(zip(documents, found, strict=True))
+        for number, unit in enumerate(mine)
+    ]
+    goes = iter(resolve_units(records, options.get("min_documents", 2)))
+    texts = []
+    for document, mine in zip(documents, found, strict=True):
+        data = document.text.encode()
+        gone = [unit for unit in mine if next(goes)]
+        ranges = [(len(data[:start].decode()), len(data[:end].decode())) for _, start, end, _ in gone]
+        texts.append(units.without(document.text, ranges) if ranges else document.text)
+    return texts
+
+
+def _passages(documents: Sequence[Document], options: Mapping[str, Any]) -> list[str]:
+    texts = {}
+    for name in {_among(each, options) for each in documents}:
+        mine = [each for each in documents if _among(each, options) == name]
+        datas = [each.text.encode() for each in mine]
+        for document, data, gone in zip(mine, datas, substrings.cut(datas, options["length"]), strict=True):
+            left, done, places = b"", 0, sorted(gone)
+            while places:
+                start = end = places[0]
+                while places and places[0] == end:
+                    end += 1
+                    del places[0]
+                start, end = substrings.whole_characters(data, start, end)
+                left, done = left + data[done:start], end
+            texts[document.id] = (left + data[done:]).decode()
+    return [texts[each.id] for each in documents]
+
+
+def _dedup(
+    documents: Sequence[Document], label: str, name: str, options: Mapping[str, Any], sources: Sequence[str]
+) -> None:
+    asked = [
+        each
+        for each in documents
+        if not each.reasons and (each.text or each.was_cut) and each.seen.get(label)
+    ]
+    groups: dict[str, list[Document]] = {}
+    for document in _best_first(asked, options, sources, True):
+        groups.setdefault(_among(document, options), []).append(document)
     for group in groups.values():
-        best = min(group, key=rank)  # the first of several
-        for document in group:
-            if document is not best:
-                document.reasons.append(f"{label}: {label}")
-                document.match = best.id
+        seen = [each.seen[label] for each in group]
+        similar = _equal(seen) if name == "exact_dedup" else _similar(seen, options)
+        for place, (match, similarity) in independent(similar).items():
+            group[place].reasons.append(f"{label}: {label}")
+            group[place].match, group[place].similarity_ppm = group[match], similarity
+
+
+def _equal(seen: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    for second, value in enumerate(seen):
+        if (first := seen.index(value)) < second:
+            yield first, second, 10**6
+
+
+def _similar(seen: Sequence[str], options: Mapping[str, Any]) -> Iterator[tuple[int, int, int]]:
+    sets = []
+    for text in seen:
+        grams = shingles(text, options["ngram"], options["unit"], "plain")
+        sets.append({murmur(each)[0] for each in grams})
+    for second, one in enumerate(sets):
+        for first, other in enumerate(sets[:second]):
+            similarity = jaccard_ppm(one, other)
+            if one and other and similarity >= options["threshold"] * 10**6:
+                yield first, second, similarity
 
 
 def _hold_out(kept: Sequence[Document], corpus: str, share: float) -> None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from dataprep.corpora.combining import combine
+from dataprep.corpora.compare import compare
+from dataprep.corpora.exporting import export
 from dataprep.corpora.lineage import lineage
 from dataprep.corpora.peek import peek
+from manifests.checked import unchecked
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
+from manifests.fingerprint import digest_file
 from manifests.lists import read_input_list
+from manifests.manifest import CheckedSet
+from manifests.seal import seal_corpus
 from manifests.shard import table_path
 from manifests.tables import read_document_table
 from manifests.verify import verify
@@ -74,6 +81,46 @@ def test_the_same_parents_give_the_same_bytes(made: Path, other: Path, tmp_path:
         for link in ("hard", "symbolic", "copy")
     }
     assert len(digests) == 1
+
+
+def with_evals(folder: Path, target: Path, **changes: object) -> Path:
+    """A copy of a corpus that says it was checked against an evaluation set."""
+    shutil.copytree(folder, target)
+    corpus = open_corpus(target)
+    checked = CheckedSet(
+        name="quiz.jsonl",
+        digest="sha256:" + "a" * 64,
+        definition="longest",
+        action="drop",
+        sources=None,
+        examples=10,
+        contaminated=2,
+        documents=3,
+    ).model_copy(update=changes)
+    lineage = corpus.manifest.lineage.model_copy(update={"evals": [checked]})
+    seal_corpus(target, corpus.manifest.model_copy(update={"lineage": lineage}), corpus.shards)
+    return target
+
+
+def test_what_parents_were_checked_against(made: Path, other: Path, tmp_path: Path) -> None:
+    """An evaluation set counts for the whole only where every source was checked, by whichever parent."""
+    quiz = tmp_path / "quiz.jsonl"
+    quiz.write_text("{}")
+    digest = digest_file(quiz).digest
+    a = with_evals(made, tmp_path / "a", digest=digest, sources=["web", "code"])
+    b = with_evals(other, tmp_path / "b", digest=digest, definition="datatrove")
+    for parents, missing in (([a, b], False), ([a, other], True), ([made, b], True)):
+        out = tmp_path / f"out-{missing}-{parents[0].name}"
+        combined = combine(parents, out, "both", "1.0.0", {"other/web": "pages"})
+        assert bool(unchecked([combined.manifest], quiz)) == missing
+    evals = [(each.definition, each.sources, each.documents) for each in combined.manifest.lineage.evals]
+    assert evals == [("datatrove", ["pages"], 3)]
+    (tmp_path / "cards").mkdir()
+    export(a, tmp_path / "cards" / "a", "huggingface")
+    card = (tmp_path / "cards" / "a" / "README.md").read_text()
+    assert "| quiz.jsonl | longest | drop | web, code | 10 | 2 |" in card
+    changed = compare(made, a)["evals"]
+    assert {"field": "quiz.jsonl.0.definition", "left": None, "right": "longest"} in changed
 
 
 def test_clashing_names(made: Path, other: Path, tmp_path: Path) -> None:

@@ -88,14 +88,18 @@ def test_nothing_is_lost_while_there_are_few_signatures() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("signatures", [1, 10**9])
-def test_a_template_with_a_million_copies_is_linear(signatures: int) -> None:
+@pytest.mark.parametrize("runs", [1, 17])
+def test_a_template_with_a_million_copies_is_linear(signatures: int, runs: int) -> None:
+    """Also if the ranks come as a few ascending runs, one from each file."""
+
     def seconds(count: int) -> float:
         random = np.random.default_rng(7)
         whole = random.integers(0, signatures, count).astype(np.uint64)
+        ranks = np.concatenate([np.arange(run, count, runs) for run in random.permutation(runs)])
         best = np.inf
         for _ in range(3):
             start = time.process_time()
-            found = candidates(np.zeros(count, dtype=np.uint64), np.arange(count), whole)
+            found = candidates(np.zeros(count, dtype=np.uint64), ranks.copy(), whole)
             for _ in found.chunks(1 << 20):
                 pass
             best = min(best, time.process_time() - start)

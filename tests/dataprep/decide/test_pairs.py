@@ -46,13 +46,21 @@ def lookup_of(signatures: np.ndarray, ranks: np.ndarray, folder: Path) -> Signat
     st.integers(1, 5),
     st.integers(1, 8),
     st.integers(1, 9),
+    st.sampled_from([0, 5, 20, 80]),
     st.sampled_from([(5, 4), (6, 3), (2, 10), (1, 8)]),
     st.randoms(use_true_random=False),
 )
 def test_pairs_are_those_of_the_slow_twin(
-    drawn: list[list[int]], parts: int, partitions: int, limit: int, chunk: int, shape: Shape, random: object
+    drawn: list[list[int]],
+    parts: int,
+    partitions: int,
+    limit: int,
+    chunk: int,
+    most_records: int,
+    shape: Shape,
+    random: object,
 ) -> None:
-    """Whatever the files, the partitions and the chunks; each pair once in a partition."""
+    """Whatever the files, the partitions, the pieces and the chunks; each pair once in a partition."""
     signatures = np.array(drawn, dtype=np.uint32).reshape(-1, VALUES)
     ranks = np.array(random.sample(range(50), len(drawn)), dtype=np.int64)  # type: ignore[attr-defined]
     with TemporaryDirectory() as name:
@@ -61,18 +69,19 @@ def test_pairs_are_those_of_the_slow_twin(
         lookup = lookup_of(signatures, ranks, folder)
         found: set[tuple[int, ...]] = set()
         for partition in range(partitions):
-            edges, borderline, _ = pairs_of_partition(files, partition, limit, lookup, 500_000, 200_000)
+            edges, borderline, limited = pairs_of_partition(files, partition, limit, lookup, 500_000, 200_000)
             rows = [*map(tuple, edges.tolist()), *map(tuple, borderline.tolist())]
             assert len({row[:2] for row in rows}) == len(rows)
-            assert (
-                edges[:, 2].min(initial=10**6) >= 700_000
-                and (np.abs(borderline[:, 2] - 500_000) < 200_000).all()
-            )
+            assert edges[:, 2].min(initial=10**6) >= 700_000
+            assert (np.abs(borderline[:, 2] - 500_000) < 200_000).all()
             found |= set(rows)
-            chunks = list(compared_chunks(files, partition, limit, lookup, 500_000, 200_000, chunk))
+            chunks = list(
+                compared_chunks(files, partition, limit, lookup, 500_000, 200_000, chunk, most_records)
+            )
             assert {tuple(row) for each in chunks for row in each.edges.tolist()} == set(
                 map(tuple, edges.tolist())
             )
+            assert sum(each.limited for each in chunks) == limited
     rows_of = {rank: row for row, rank in enumerate(ranks.tolist())}
     wanted = sorted(slow.candidates(drawn, ranks.tolist(), shape, limit))
     local = np.array([[rows_of[a], rows_of[b]] for a, b in wanted], dtype=np.int64).reshape(-1, 2)
@@ -88,8 +97,8 @@ def test_records_are_those_of_the_slow_twin(drawn: list[list[int]], partitions: 
     assert records.keys.tolist() == [slow.band_keys(row, SHAPE) for row in drawn]
     with TemporaryDirectory() as name:
         path = write_partitions(records, partitions, Path(name))
-        found = [read_partition([path], partition)[0].tolist() for partition in range(partitions)]
-        twice = [len(read_partition([path, path], partition)[0]) for partition in range(partitions)]
+        found = [read_partition([path], partition).tolist() for partition in range(partitions)]
+        twice = [len(read_partition([path, path], partition)) for partition in range(partitions)]
     wanted = slow.scattered(records.keys.tolist(), ranks.tolist(), partitions)
     assert [list(map(tuple, part)) for part in found] == wanted
     assert twice == [2 * len(part) for part in wanted]

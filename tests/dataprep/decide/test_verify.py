@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dataprep.decide.verify import edges_of, unsettled
+from dataprep.decide.verify import edges_of, least_estimate, unsettled
 
 
 def test_estimates_near_the_threshold_are_not_believed() -> None:
@@ -17,3 +17,7 @@ def test_edges_reach_the_threshold() -> None:
     edges = edges_of(pairs, similarity, 750_000)
     assert edges.dtype == np.int64
     assert edges.tolist() == [[2, 9, 750_000], [3, 4, 10**6]]
+
+
+def test_estimates_alone_must_be_a_little_over_the_threshold() -> None:
+    assert [least_estimate(threshold) for threshold in (0, 750_000, 990_000)] == [20_000, 770_000, 10**6]

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataprep.kernels.comparisons import comparable
-from dataprep.kernels.partitions import maybe_repeated, order_of, scattered
+from dataprep.kernels.partitions import maybe_repeated, scattered
+from dataprep.kernels.radix import order_of
 from tests.reference import partitions as slow
 
 some_keys = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 5), st.integers(0, 5).map(lambda n: n << 60))

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,9 +15,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+import dataprep.decide.partitions
 import dataprep.readers.records
 from dataprep.recipe import recipe_of
 from dataprep.run import RunResult, run
+from dataprep.stages import copies, groups, rank, repeats, settle
 from dataprep.steps import STEPS
 from manifests.corpus import open_corpus
 from tests.dataprep.stages.fake_steps import FAKE, SEEN
@@ -38,6 +40,12 @@ SEEDS = [
     *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(200, 280)),
 ]
 """Those after the first eight found that a gate which moved was not in the key of the steps below it."""
+
+GLOBAL_SEEDS = [
+    *range(1002, 1006),
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in [1000, 1001, *range(1100, 1180)]),
+]
+"""Of recipes most of whose steps look at all documents."""
 
 LINES = [
     "# note",
@@ -92,6 +100,53 @@ def some_step(chance: Random) -> Step:
     return {name: {**options, **chance.choice([{}, {}, {}, {}, {"only": ["web"]}, {"except": ["web"]}])}}
 
 
+def some_global_step(chance: Random) -> Step:
+    """A step that looks at all documents. Of near-duplicates, one band a value misses none that is similar,
+    and of 1,024 values no estimate is wrong by a tenth."""
+    keep = chance.choice(
+        [
+            ["source_priority", "longest"],
+            ["longest"],
+            ["shortest", "source_priority"],
+            [{"first": "kind"}],
+            [{"last": "kind"}, "shortest"],
+            [],
+        ]
+    )
+    ranking = {"keep": keep, "within": chance.choice(["source", "corpus", "corpus", {"field": "kind"}])}
+    by = chance.choice(["text", "normalized_text", {"field": "kind"}])
+    lines = {
+        "normalize": chance.choice(["exact", "c4", "ccnet"]),
+        "min_documents": chance.choice([1, 2, 2, 3]),
+        "min_chars": chance.choice([1, 1, 3]),
+        "max_removed_ratio": chance.choice([None, None, 0.5]),
+        "min_words_left": chance.choice([None, None, 2]),
+    }
+    near = {
+        "ngram": chance.choice([1, 2, 3]),
+        "unit": chance.choice(["words", "characters", "characters"]),
+        "threshold": chance.choice([0.4, 0.6, 0.8, 1.0]),
+        "permutations": 1024,
+        "bands": 256,
+        "rows": 1,
+    }
+    passages = {
+        "length": chance.choice([2, 4, 8]),
+        "max_removed_ratio": chance.choice([None, None, 0.5]),
+        "keep": keep,
+        "within": chance.choice(["source", "corpus"]),
+    }
+    name, options = chance.choice(
+        [
+            ("exact_dedup", {"by": by, **ranking}),
+            ("minhash_dedup", {**near, **ranking}),
+            ("line_dedup", {**lines, **ranking}),
+            ("substring_dedup", passages),
+        ]
+    )
+    return {name: {**options, **chance.choice([{}, {}, {}, {"only": ["web"]}, {"except": ["web"]}])}}
+
+
 def valid(chain: list[Step]) -> list[Step]:
     """Without the steps that a recipe may not hold twice."""
     seen: list[tuple[str, Step]] = []
@@ -99,7 +154,7 @@ def valid(chain: list[Step]) -> list[Step]:
     for entry in chain:
         ((name, options),) = entry.items()
         own = {key: value for key, value in options.items() if key not in ("only", "except")}
-        if name == "exact_dedup":
+        if name == "minhash_dedup":
             own = {}
         if (name, own) not in seen:
             seen.append((name, own))
@@ -107,7 +162,7 @@ def valid(chain: list[Step]) -> list[Step]:
     return kept
 
 
-def changed(chain: list[Step], chance: Random) -> list[Step]:
+def changed(chain: list[Step], chance: Random, step: Callable[[Random], Step]) -> list[Step]:
     """With one thing changed."""
     chain = list(chain)
     place = chance.randrange(len(chain)) if chain else 0
@@ -118,7 +173,7 @@ def changed(chain: list[Step], chance: Random) -> list[Step]:
     elif change == "remove":
         del chain[place : place + 1]
     else:
-        chain[place : place + (change == "exchange")] = [some_step(chance)]
+        chain[place : place + (change == "exchange")] = [step(chance)]
     return chain
 
 
@@ -185,9 +240,13 @@ def recipe_data(folder: Path, tokenizer: Path, chain: list[Any], settings: dict[
 
 
 def told(folder: Path) -> dict[str, Any]:
-    """Id -> verdict, output, reasons and match of each document."""
+    """Id -> verdict, output, reasons, match, its similarity (about) and cluster size of each document."""
     rows = pq.read_table(folder / "out" / "verdicts.parquet").to_pylist()
-    return {row["id"]: (row["verdict"], row["output"], row["reasons"], row["match_id"]) for row in rows}
+    names = ("verdict", "output", "reasons", "match_id", "cluster_size")
+    return {
+        row["id"]: [*(row[name] for name in names), pytest.approx(row["similarity"], abs=0.099)]
+        for row in rows
+    }
 
 
 def texts_of(folder: Path) -> dict[str, tuple[str, str, str]]:
@@ -246,14 +305,36 @@ def damage(folder: Path, chance: Random) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_runs_give_what_the_interpreter_gives(tokenizer: Path, tmp_path: Path, seed: int) -> None:
-    chance = Random(seed)
+    compare(tokenizer, tmp_path, Random(seed), some_step)
+
+
+@pytest.mark.parametrize("seed", GLOBAL_SEEDS)
+def test_runs_that_look_at_all_documents(
+    tokenizer: Path, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In groups of few documents, and in many partitions."""
+    monkeypatch.setattr(groups, "GROUP_DOCUMENTS", 3)
+    monkeypatch.setattr(rank, "RANKED_AT_ONCE", 5)
+    monkeypatch.setattr(copies, "SORTED_BYTES", 1 << 26)
+    monkeypatch.setattr(repeats, "BYTES_A_BYTE", 1 << 23)
+    monkeypatch.setattr(dataprep.decide.partitions, "HELD_BYTES", 1 << 18)
+    monkeypatch.setattr(settle, "SETTLED_AT_ONCE", 2)
+    compare(
+        tokenizer,
+        tmp_path,
+        Random(seed),
+        lambda chance: (some_global_step if chance.random() < 0.6 else some_step)(chance),
+    )
+
+
+def compare(tokenizer: Path, tmp_path: Path, chance: Random, step: Callable[[Random], Step]) -> None:
     documents = some_documents(chance)
-    chain = [some_step(chance) for _ in range(chance.randint(3, 6))]
+    chain = [step(chance) for _ in range(chance.randint(3, 6))]
     said = some_settings(valid(chain), chance)
     write(tmp_path, documents)
     for number in range(RUNS):
         if number:
-            chain = changed(chain, chance)
+            chain = changed(chain, chance, step)
             if rarely(chance) or "route" in said["web"]:
                 said = some_settings(valid(chain), chance)
             if rarely(chance):
@@ -275,12 +356,14 @@ def check(folder: Path, recipe: dict[str, Any], documents: list[Document], resul
     fresh = [Document(each.source, each.id, each.raw, each.kind) for each in documents]
     expected = interpret(recipe, fresh)
     assert told(folder) == {
-        each.id: (
+        each.id: [
             "dropped" if each.reasons else each.subset,
             None if each.reasons else each.output,
             each.reasons,
-            each.match,
-        )
+            each.match.id if each.match else None,
+            each.cluster_size,
+            each.similarity_ppm / 10**6 if each.match else None,
+        ]
         for each in expected
     }
     assert texts_of(folder) == {
@@ -299,6 +382,9 @@ def check(folder: Path, recipe: dict[str, Any], documents: list[Document], resul
         _check_sizes(rows, mine)
 
 
+REWRITING = ("shout", "last_line", "uncomment", "line_dedup", "substring_dedup")
+
+
 def _check_sizes(rows: list[dict[str, Any]], documents: list[Document]) -> None:
     """Documents and bytes of a source after each of its steps, and of what became part of others."""
     left, is_rewritten = documents, False
@@ -306,7 +392,7 @@ def _check_sizes(rows: list[dict[str, Any]], documents: list[Document]) -> None:
         stage = row["stage"]
         if stage in ("read", "sample", "max_tokens", "holdout", "train"):
             continue  # the last three come after max_tokens: see `texts_of`
-        is_rewritten |= stage.split("#")[0].removeprefix("slow_") in ("shout", "last_line", "uncomment")
+        is_rewritten |= stage.split("#")[0].removeprefix("slow_") in REWRITING
         left = [each for each in left if not each.reasons or not each.reasons[0].startswith(f"{stage}: ")]
         if row.get("moved"):
             moved = Counter(each.output for each in left if each.output != row["source"])

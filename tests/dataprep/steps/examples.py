@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dataprep.batch import Batch
+from dataprep.columns import Texts
+from dataprep.kernels.units import Units
 from dataprep.steps import STEPS
-from dataprep.steps.base import Params, Transform
+from dataprep.steps.base import CorpusEdit, Int64s, Params, Signals, StepType, Transform
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "where": {"fields": {"license": {"in": ["MIT"]}, "date": {"from": "2020-01-01"}}},
@@ -75,14 +80,48 @@ def steps() -> list[str]:
     return [name for name in STEPS if name not in NEEDS_A_FILE]
 
 
-def result_of(name: str, batch: Batch, params: Any) -> dict[str, list[Any]]:
-    """Every column that a step makes of a batch, and its texts if it rewrites, as Python values."""
-    step = STEPS[name]
+def outcome_of(step: StepType, batch: Batch, params: Any) -> tuple[Texts | None, Signals]:
+    """The texts that a step makes of a batch, if it rewrites, and every column but units. What a CorpusEdit
+    cuts is decided by the stages; here it is `some_cuts`."""
     if isinstance(step, Transform):
-        return {"text": list(step.apply(batch, params))}
+        return step.apply(batch, params), {}
+    if isinstance(step, CorpusEdit):
+        units, measured = step.measure(batch, params)
+        texts, columns = step.cut(batch, *some_cuts(units, batch))
+        return texts, {**measured, **columns}
     if hasattr(step, "edit"):
-        texts, signals = step.edit(batch, params)
-        columns: dict[str, Any] = {"text": list(texts), **signals}
-    else:
-        columns = dict(step.measure(batch, params))
+        edited: tuple[Texts, Signals] = step.edit(batch, params)
+        return edited
+    return None, step.measure(batch, params)
+
+
+def some_cuts(units: Units | None, batch: Batch) -> tuple[Int64s, Int64s, Int64s]:
+    """(rows, starts, ends): every second unit of each text; without units its first byte, if that is a
+    character."""
+    if units is not None:
+        numbers = np.arange(len(units)) - units.unit_offsets[units.rows]
+        places = np.flatnonzero(numbers % 2)
+        return units.rows[places], units.starts[places], units.ends[places]
+    texts = batch.texts
+    rows = np.array(
+        [row for row in np.flatnonzero(texts.lengths) if texts.data[texts.offsets[row]] < 0x80],
+        dtype=np.int64,
+    )
+    return rows, np.zeros_like(rows), np.ones_like(rows)
+
+
+def units_of(step: StepType, batch: Batch, params: Any) -> Units | None:
+    return step.measure(batch, params)[0] if isinstance(step, CorpusEdit) else None
+
+
+def result_of(name: str, batch: Batch, params: Any) -> dict[str, list[Any]]:
+    """Every column that a step makes of a batch, and its texts and units, as Python values by document."""
+    step = STEPS[name]
+    texts, signals = outcome_of(step, batch, params)
+    columns: dict[str, Any] = {} if texts is None else {"text": list(texts)}
+    columns |= signals
+    if (units := units_of(step, batch, params)) is not None:
+        together = zip(*(each.tolist() for each in (units.hashes, units.starts, units.ends)), strict=True)
+        listed = list(together)
+        columns["units"] = [listed[first:last] for first, last in pairwise(units.unit_offsets.tolist())]
     return {key: column if isinstance(column, list) else column.tolist() for key, column in columns.items()}

@@ -13,7 +13,7 @@ from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
 from dataprep.steps.base import Decision, Transform
-from tests.dataprep.steps.examples import DIGESTED, FIELDS, params_of, result_of, steps
+from tests.dataprep.steps.examples import DIGESTED, FIELDS, outcome_of, params_of, result_of, steps
 from tests.dataprep.steps.test_golden import TEXTS
 
 STRINGS = [*TEXTS.to_strings(), "The same line.\n" * 40, "\n\n\n", "a" * 300, "{ lorem ipsum javascript }"]
@@ -42,9 +42,8 @@ def test_no_documents_give_columns_of_the_same_types(name: str) -> None:
     if isinstance(step, Transform):
         assert len(step.apply(nothing, params)) == 0
         return
-    empty = step.edit(nothing, params)[1] if hasattr(step, "edit") else step.measure(nothing, params)
-    some_batch = batch_of(STRINGS)
-    some = step.edit(some_batch, params)[1] if hasattr(step, "edit") else step.measure(some_batch, params)
+    empty = outcome_of(step, nothing, params)[1]
+    some = outcome_of(step, batch_of(STRINGS), params)[1]
     kinds = {key: getattr(column, "dtype", None) or column.type for key, column in some.items()}
     assert {key: getattr(column, "dtype", None) or column.type for key, column in empty.items()} == kinds
     assert all(len(column) == 0 for column in empty.values())

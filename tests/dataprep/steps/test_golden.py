@@ -17,8 +17,8 @@ import pytest
 from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts, concat
 from dataprep.steps import STEPS
-from dataprep.steps.base import Decision, Edit, Transform
-from tests.dataprep.steps.examples import FIELDS, MORE, params_of, steps
+from dataprep.steps.base import Decision, Transform
+from tests.dataprep.steps.examples import FIELDS, MORE, outcome_of, params_of, steps, units_of
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "steps.json").read_text())
 
@@ -45,15 +45,17 @@ def digest(name: str) -> str:
     pinned = concat([TEXTS, Texts.from_strings(MORE.get(name, []))]) if name in MORE else TEXTS
     fields = {field: [value] * len(pinned) for field, value in FIELDS.items()}
     batch = Batch.of(pinned, [str(row) for row in range(len(pinned))], fields)
+    texts, signals = outcome_of(step, batch, params)
     columns: dict[str, Any] = {}
-    if isinstance(step, Transform | Edit):
-        texts = step.apply(batch, params) if isinstance(step, Transform) else step.edit(batch, params)[0]
+    if texts is not None:
         columns = {"data": texts.compact().data, "offsets": texts.compact().offsets}
-    if not isinstance(step, Transform):
-        signals = step.edit(batch, params)[1] if isinstance(step, Edit) else step.measure(batch, params)
-        columns |= signals
-        if not isinstance(step, Decision):
-            columns |= {check.reason: check.dropped for check in step.checks(dict(signals), params)}
+    columns |= signals
+    if (units := units_of(step, batch, params)) is not None:
+        columns |= {
+            f"unit_{key}": getattr(units, key) for key in ("hashes", "starts", "ends", "unit_offsets")
+        }
+    if not isinstance(step, Transform | Decision):
+        columns |= {check.reason: check.dropped for check in step.checks(dict(signals), params)}
     hasher = hashlib.sha256()
     for key, column in columns.items():
         if isinstance(column, pa.Array):

@@ -11,8 +11,8 @@ test_hashing.py of the kernels, beside spaCy and mmh3.
 
 No counterpart here:
 - Data-Juicer: `lowercase` and `ignore_non_character` of its deduplicator (a transform above `exact_dedup`
-  would do it), SimHash, and its other operators, which no step follows; IPv6 addresses of networks that
-  nobody has;
+  would do it), SimHash, and its other operators, which no step follows; IPv6 addresses outside all networks
+  that are given out;
 - datatrove: LambdaFilter and SamplerFilter (a step of one's own; `sample:`), UnigramLogProbFilter (it
   downloads a table), sentence and substring deduplication, Bloom filters, URL deduplication, statistics,
   inference, media; test_minhash.py and test_ngrams_decont.py exercise what decides over all documents;

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,8 +10,7 @@ import pytest
 from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
-from dataprep.steps.base import Transform
-from tests.dataprep.steps.examples import FIELDS, params_of, steps
+from tests.dataprep.steps.examples import FIELDS, outcome_of, params_of, steps
 
 SMALL_BYTES, LARGE_BYTES = 10_000, 50_000_000
 UNITS = {
@@ -40,19 +38,12 @@ def prose(size: int) -> bytes:
 def seconds_a_byte(name: str, texts: list[bytes]) -> float:
     """The best of three, so that a pause of the machine does not count."""
     step, params = STEPS[name], params_of(name)
-    run: Callable[[Batch], object]
-    if isinstance(step, Transform):
-        run = lambda batch: step.apply(batch, params)  # noqa: E731
-    elif hasattr(step, "edit"):
-        run = lambda batch: step.edit(batch, params)  # noqa: E731
-    else:
-        run = lambda batch: step.measure(batch, params)  # noqa: E731
     joined = Texts.from_bytes(texts)
     best = float("inf")
     for _ in range(3):
         batch = Batch.of(joined, fields={name: [value] * len(joined) for name, value in FIELDS.items()})
         started = time.process_time()
-        run(batch)
+        outcome_of(step, batch, params)
         best = min(best, time.process_time() - started)
         if best > 3:
             break

@@ -1,0 +1,102 @@
+"""`dataprep contamination RECIPE`: what the steps `decontaminate` of a run found, before anything was dropped
+or cut.
+
+Reads what the last run left; the matched text comes from the inputs. A corpus that is built is checked in
+`contamination.py`, which also prints and writes what is found here. Memory: what was found, and the matched
+documents of one split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dataprep.arrayfile import mapped
+from dataprep.chain import Link
+from dataprep.contamination import SHOWN_BYTES, Contamination, Found, marks_of
+from dataprep.decide.contamination import SetTally
+from dataprep.evals.index import EvalIndex
+from dataprep.evals.shared import shared_index
+from dataprep.last_run import plans_of_last_run
+from dataprep.plan import Plans
+from dataprep.recipe import Recipe
+from dataprep.stages import contaminated, measure, reread
+from dataprep.stages.base import Stage
+from dataprep.stages.decisions import edits_of
+from dataprep.stages.repeats import places_of
+from dataprep.steps.decontaminate import definition_of, files_of
+from dataprep.verdict_table import verdict_row
+from manifests.errors import UserError
+
+
+def contamination_of_run(recipe: Recipe) -> dict[str, Contamination]:
+    """Label of each step `decontaminate` -> what it found. Raises UserError where the recipe has none, or has
+    not run."""
+    links = [link for link in edits_of(recipe) if link.step.name == "decontaminate"]
+    if not links:
+        raise UserError(
+            "the recipe has no step decontaminate",
+            hint="name a manifest and --evals to check a corpus that is built",
+        )
+    plans = plans_of_last_run(recipe)
+    return {link.label: _of_step(plans, link) for link in links}
+
+
+def _of_step(plans: Plans, link: Link) -> Contamination:
+    params: Any = link.params
+    index = shared_index(files_of(params), definition_of(params))
+    (examples,) = plans.entries[Stage(contaminated.EXAMPLES, link.label).name]
+    texts: npt.NDArray[np.bool_] = mapped(examples.file(contaminated.TEXTS))
+    looked_at = {index for index, _, _ in places_of(link, plans.groups)}
+    base = [plans.entries[measure.STAGE][number].facts for number in sorted(looked_at)]
+    return Contamination(
+        f"{plans.recipe.corpus}@{plans.recipe.version}, step {link.label}",
+        index.definition.name,
+        sum(facts["documents"] for facts in base),
+        sum(facts["text_bytes"] for facts in base),
+        [SetTally(**each) for each in examples.facts["sets"]],
+        marks_of(texts, index),
+        list(_found(plans, link, index, texts)),
+    )
+
+
+def _found(plans: Plans, link: Link, index: EvalIndex, texts: npt.NDArray[np.bool_]) -> Iterator[Found]:
+    """Every pair of a document and an example, with what matched."""
+    by_text: dict[int, list[int]] = {}
+    for example, text in enumerate(index.example_texts.tolist()):
+        if text >= 0 and texts[text]:
+            by_text.setdefault(text, []).append(example)
+    names = [each.name for each in index.sets]
+    of_set, words = index.example_sets.tolist(), index.text_words.tolist()
+    entries = plans.entries[Stage(contaminated.EVIDENCE, link.label).name]
+    for (number, _, _), entry in zip(places_of(link, plans.groups), entries, strict=True):
+        pairs = np.asarray(mapped(entry.file(contaminated.PAIRS)))
+        pairs = pairs[texts[pairs[:, 1]]]
+        rows = np.unique(pairs[:, 0])
+        shown = dict(zip(rows.tolist(), _texts(plans, link, number, rows), strict=True))
+        places = {row: verdict_row(plans, number, row) for row in rows.tolist()}
+        for row, text, matched, _, _, first, end in pairs.tolist():
+            place = places[row]
+            matching = shown[row][first : min(end, first + SHOWN_BYTES)].decode("utf-8", "replace")
+            for example in by_text[text]:
+                yield Found(
+                    names[of_set[example]], index.ids[example].decode(), matched, words[text],
+                    place["source"], place["verdict"], place["path"], place["position"], place["id"],
+                    "", matching,
+                )  # fmt: skip
+
+
+def _texts(plans: Plans, link: Link, number: int, rows: npt.NDArray[np.int64]) -> Sequence[bytes]:
+    """Some documents of a split, as the step saw them."""
+    if not len(rows):
+        return []
+    plan = plans.splits[number]
+    chosen = np.zeros(plans.entries[measure.STAGE][number].facts["documents"], dtype=bool)
+    chosen[rows] = True
+    payload = reread.payload_of(plan, plans.keys[number], link.label)
+    batches = reread.reread(plan.split, asdict(plan.options), payload, chosen, plans.cache)
+    return [text for batch in batches for text in (batch.texts[i] for i in range(len(batch.texts)))]
