@@ -144,11 +144,11 @@ def _passage_tasks(
     match kind:
         case passages.PASSAGES:
             splits, keys, judged = planned.splits, planned.keys, done[judge.STAGE]
-            return passages.passages_tasks(link, groups, splits, keys, judged, ranked)
+            return passages.passages_tasks(link, groups, splits, keys, judged)
         case passages.LAYOUT:
-            return passages.layout_tasks(link, groups, written)
+            return passages.layout_tasks(link, groups, written, ranked)
         case passages.WINDOWS:
-            return passages.windows_tasks(link, groups, written, layouts, memory_bytes)
+            return passages.windows_tasks(link, groups, written, layouts, ranked, memory_bytes)
         case passages.MATCHES:
             return passages.matches_tasks(link, groups, written, layouts, windowed, memory_bytes)
     return passages.spans_tasks(link, groups, written, windowed, matched)

@@ -31,7 +31,7 @@ from dataprep.steps import step_of
 from dataprep.steps.base import NOT_MEASURED, CorpusEdit, Edit, Rule, consulted
 
 STAGE = "judge"
-VERSION = 1
+VERSION = 2
 VERDICTS = "judged.arrow"
 MAX_BYTES = "max_bytes"
 ROUTE = "route"
@@ -112,9 +112,14 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
     return {
         "documents": len(columns),
         "passed": int(passed.sum()),
-        "passed_digest": hashlib.blake2b(np.packbits(passed).tobytes(), digest_size=16).hexdigest(),
+        "passed_digest": _digest(passed),
+        "passed_digests": [_digest(passed[columns.place(index)]) for index in range(len(columns.splits))],
         "reasons": [list(pair) for pair in verdicts.reasons],
     }
+
+
+def _digest(passed: npt.NDArray[np.bool_]) -> str:
+    return hashlib.blake2b(np.packbits(passed).tobytes(), digest_size=16).hexdigest()
 
 
 def _never_had_text(columns: Columns, cutting: Sequence[str]) -> npt.NDArray[np.bool_]:

@@ -65,9 +65,8 @@ def passages_tasks(
     splits: Sequence[SplitPlan],
     keys: Sequence[Mapping[str, str]],
     judged: Sequence[Entry],
-    ranked: Entry,
 ) -> list[Task]:
-    """One task a split."""
+    """One task a split. What it makes depends on no other split: ranks come later."""
     params: Any = link.params
     tasks = []
     for index, group, place in places_of(link, groups):
@@ -79,9 +78,7 @@ def passages_tasks(
             "split": plan.digest,
             "reader": reader_components(plan.split.format, plan.options),
             "above": [described for _, described in above],
-            "passed": verdicts.facts["passed_digest"],
-            "start": group.start + first,
-            "ranks": ranked.key,
+            "passed": verdicts.facts["passed_digests"][place],
             "tokens": params.model_dump(mode="json")["tokens"],
             "depends": {**link.step.depends(link.params), **engine_versions()},
         }
@@ -90,8 +87,6 @@ def passages_tasks(
             "options": asdict(plan.options),
             "reread": reread.payload_of(plan, keys[index], link.label),
             "judged": [verdicts.key, first, group.counts[place]],
-            "start": group.start + first,
-            "ranks": [ranked.receipt["stage"], ranked.key],
             "tokenizer": params.tokenizer_file,
         }
         tasks.append(Task(plan.label, key_of(components), components, payload))
@@ -109,8 +104,7 @@ def write_passages(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
     else:
         tokens, offsets = tokenized(texts, encoder, spelling)
     rows = np.flatnonzero(kept)
-    ranks = rank.Ranks(cache.get(*payload["ranks"])).of(payload["start"] + rows)
-    arrays: dict[str, npt.NDArray[Any]] = {TOKENS: tokens, OFFSETS: offsets, RANKS: ranks, ROWS: rows}
+    arrays: dict[str, npt.NDArray[Any]] = {TOKENS: tokens, OFFSETS: offsets, ROWS: rows}
     if spelling is not None:
         arrays |= {TEXT: texts.data[texts.offsets[0] : texts.offsets[-1]]}
         arrays |= {TEXT_OFFSETS: texts.offsets - texts.offsets[0]}
@@ -132,14 +126,26 @@ def _spelling(path: str | None, probe: Texts | None = None) -> tuple[Spelling | 
     return spelling, Encoder(encoding, engine, None)
 
 
-def layout_tasks(link: Link, groups: Sequence[Group], written: Sequence[Entry]) -> list[Task]:
+def layout_tasks(link: Link, groups: Sequence[Group], written: Sequence[Entry], ranked: Entry) -> list[Task]:
     """One task for each group of splits that are compared with each other."""
+    starts = _starts(link, groups)
     tasks = []
     for name, members in together(link, groups):
         keys = [written[number].key for number in members]
-        components = {"version": VERSION, "passages": digest_value(keys)}
-        tasks.append(Task(name, key_of(components), components, {"passages": keys}))
+        components = {
+            "version": VERSION,
+            "passages": digest_value(keys),
+            "starts": [starts[number] for number in members],
+            "ranks": ranked.key,
+        }
+        payload = {**components, "passages": keys, "ranks": [ranked.receipt["stage"], ranked.key]}
+        tasks.append(Task(name, key_of(components), components, payload))
     return tasks
+
+
+def _starts(link: Link, groups: Sequence[Group]) -> list[int]:
+    """The row of the first document of every split that the step looks at."""
+    return [group.start + sum(group.counts[:place]) for _, group, place in places_of(link, groups)]
 
 
 def together(link: Link, groups: Sequence[Group]) -> list[tuple[str, list[int]]]:
@@ -153,7 +159,10 @@ def together(link: Link, groups: Sequence[Group]) -> list[tuple[str, list[int]]]
 
 
 def write_layout(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
-    layout = layout_of([_token_split(cache.get(PASSAGES, key)) for key in payload["passages"]])
+    ranks = rank.Ranks(cache.get(*payload["ranks"]))
+    entries = [cache.get(PASSAGES, key) for key in payload["passages"]]
+    splits = zip(entries, payload["starts"], strict=True)
+    layout = layout_of([_token_split(entry, start, ranks) for entry, start in splits])
     arrays: dict[str, npt.NDArray[Any]] = {
         RANKS: layout.ranks,
         STARTS: layout.starts,
@@ -165,8 +174,9 @@ def write_layout(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict
     return {"documents": len(layout.ranks), "tokens": int(layout.starts[-1])}
 
 
-def _token_split(entry: Entry) -> TokenSplit:
-    return TokenSplit(*(mapped(entry.file(name)) for name in (TOKENS, OFFSETS, RANKS)))
+def _token_split(entry: Entry, start: int, ranks: rank.Ranks) -> TokenSplit:
+    rows = np.asarray(mapped(entry.file(ROWS)))
+    return TokenSplit(mapped(entry.file(TOKENS)), mapped(entry.file(OFFSETS)), ranks.of(start + rows))
 
 
 def _layout(entry: Entry) -> Layout:
@@ -178,10 +188,12 @@ def windows_tasks(
     groups: Sequence[Group],
     written: Sequence[Entry],
     layouts: Sequence[Entry],
+    ranked: Entry,
     memory_bytes: int,
 ) -> list[Task]:
     """One task a split, in the order of the splits."""
     params: Any = link.params
+    starts = _starts(link, groups)
     tasks: dict[int, Task] = {}
     for (name, members), layout in zip(together(link, groups), layouts, strict=True):
         parts = parts_for(layout.facts["tokens"], params.num_tokens, memory_bytes)
@@ -189,20 +201,21 @@ def windows_tasks(
             components = {
                 "version": VERSION,
                 "passages": written[number].key,
-                "layout": layout.key,
+                "layout": layout.key,  # of these ranks
+                "start": starts[number],
                 "length": params.num_tokens,
                 "parts": parts,
             }
-            tasks[number] = Task(f"{name}, split {number}", key_of(components), components, dict(components))
+            payload = {**components, "ranks": [ranked.receipt["stage"], ranked.key]}
+            tasks[number] = Task(f"{name}, split {number}", key_of(components), components, payload)
     return [tasks[number] for number in sorted(tasks)]
 
 
 def write_windows(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
     """Runs of windows by part; the chunks of a split that come one after the other are put together."""
-    split, layout = (
-        _token_split(cache.get(PASSAGES, payload["passages"])),
-        _layout(cache.get(LAYOUT, payload["layout"])),
-    )
+    ranks = rank.Ranks(cache.get(*payload["ranks"]))
+    split = _token_split(cache.get(PASSAGES, payload["passages"]), payload["start"], ranks)
+    layout = _layout(cache.get(LAYOUT, payload["layout"]))
     parts: list[list[Int64s]] = [[np.zeros((0, 3), dtype=np.int64)] for _ in range(payload["parts"])]
     for runs, bounds in runs_of_split(split, layout, payload["length"], payload["parts"]):
         for part in np.flatnonzero(np.diff(bounds)).tolist():

@@ -14,15 +14,20 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from tokenizers import Tokenizer
 
 import dataprep.arrayfile as arrayfile
 import dataprep.task as task
 from dataprep.decide import partitions
 from dataprep.stages import copies, groups, rank, repeats, settle
 from manifests.errors import UserError
+from manifests.store import open_corpus
 from tests.e2e.corpora import digests, sentence
 from tests.e2e.duplicates import ELSEWHERE, STEPS, dedup, kept, page, pages, verdicts, write_pages
+from tests.reference import substrings as slow
+from tests.reference.hashing import murmur
 
 
 @pytest.fixture(autouse=True)
@@ -206,6 +211,53 @@ def test_other_scripts(tmp_path: Path) -> None:
     rows = one_source(tmp_path, texts, steps=STEPS[4:])
     assert len(kept(tmp_path)) == 5
     assert sorted(row["cluster_size"] for row in rows.values()) == [1] * 10 + [3] * 5
+
+
+@pytest.mark.parametrize("steps", [STEPS[4:], None])
+def test_all_documents_empty(tmp_path: Path, steps: Any) -> None:
+    changes = {"steps": steps} if steps else {}
+    with pytest.raises(UserError) as refused:
+        one_source(tmp_path, [""] * 12, **changes)
+    assert "no document" in str(refused.value)
+    one_source(tmp_path, ["", " \n", ""] * 4, **changes)
+    assert len(kept(tmp_path)) == 1  # white space is text
+
+
+def test_passages_are_counted_in_the_tokens_of_a_vocabulary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same parts are cut as the rule says, of every document, in any cut of the work."""
+    cut_small(monkeypatch)
+    one_source(tmp_path, [page("words"), *ELSEWHERE], steps=[])
+    tokenizer = Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    parts = [sentence(f"part {number}") for number in range(6)]
+    chance = Random(5)
+    texts = [" ".join(chance.choices(parts, k=5)) + chance.choice(["", ELSEWHERE[0]]) for _ in range(12)]
+    path = tmp_path / "tokenizer.json"
+    shutil.copyfile(tmp_path / "out" / "tokenizer.json", path)
+    steps = [{"substring_dedup": {"tokens": {"file": str(path)}, "length": 20, "keep": ["longest"]}}]
+    one_source(tmp_path, texts, steps=steps)
+    order = sorted(range(len(texts)), key=lambda at: (-len(texts[at].encode()), murmur(texts[at].encode())))
+    ids = [tokenizer.encode(texts[at]).ids for at in order]
+    expected = {}
+    for at, mine, gone in zip(order, ids, slow.cut(ids, 20), strict=True):
+        left = [token for place, token in enumerate(mine) if place not in gone]
+        expected[f"{at:03d}"] = (len(gone), tokenizer.decode(left))
+    assert sum(gone > 0 and text > "" for gone, text in expected.values()) > 3
+    found = texts_of(tmp_path)
+    assert found == {name: text for name, (_, text) in expected.items() if text}
+
+
+def texts_of(folder: Path) -> dict[str, str]:
+    """Id -> text of what is in the shards."""
+    corpus = open_corpus(folder / "out")
+    tokenizer = Tokenizer.from_file(str(folder / "out" / "tokenizer.json"))
+    found = {}
+    for shard in corpus.shards:
+        ids = pq.read_table(folder / "out" / f"{shard.name}.documents.parquet").column("id").to_pylist()
+        for place, name in enumerate(ids):
+            found[name] = tokenizer.decode(corpus.reader(shard).document(place).tolist()[:-1])
+    return found
 
 
 @contextmanager

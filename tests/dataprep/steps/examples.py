@@ -11,9 +11,13 @@ import numpy as np
 
 from dataprep.batch import Batch
 from dataprep.columns import Texts
+from dataprep.decide.contamination import evidence
+from dataprep.evals.measure import Hits
+from dataprep.evals.shared import shared_index
 from dataprep.kernels.units import Units
 from dataprep.steps import STEPS
 from dataprep.steps.base import CorpusEdit, Int64s, Params, Signals, StepType, Transform
+from dataprep.steps.decontaminate import definition_of, files_of, judged
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "where": {"fields": {"license": {"in": ["MIT"]}, "date": {"from": "2020-01-01"}}},
@@ -86,13 +90,27 @@ def outcome_of(step: StepType, batch: Batch, params: Any) -> tuple[Texts | None,
     if isinstance(step, Transform):
         return step.apply(batch, params), {}
     if isinstance(step, CorpusEdit):
-        units, measured = step.measure(batch, params)
-        texts, columns = step.cut(batch, *some_cuts(units, batch))
+        ragged, measured = step.measure(batch, params)
+        if isinstance(ragged, Hits):
+            left, cuts = judged_alone(ragged, params)
+            measured = {**measured, **left}
+        else:
+            cuts = some_cuts(ragged, batch)
+        texts, columns = step.cut(batch, params, *cuts)
         return texts, {**measured, **columns}
     if hasattr(step, "edit"):
         edited: tuple[Texts, Signals] = step.edit(batch, params)
         return edited
     return None, step.measure(batch, params)
+
+
+def judged_alone(hits: Hits, params: Any) -> tuple[Signals, tuple[Int64s, Int64s, Int64s]]:
+    """What the stages of `decontaminate` make of a batch without other documents."""
+    index = shared_index(files_of(params), definition_of(params))
+    found = evidence(hits, index, np.zeros(index.references.keys.size, dtype=np.int64), params.rule)
+    signals, cuts = judged(hits, index, found, params)
+    rows, starts, ends = cuts[np.lexsort((cuts[:, 2], cuts[:, 1], cuts[:, 0]))].T
+    return signals, (rows, starts, ends)
 
 
 def some_cuts(units: Units | None, batch: Batch) -> tuple[Int64s, Int64s, Int64s]:
@@ -111,7 +129,8 @@ def some_cuts(units: Units | None, batch: Batch) -> tuple[Int64s, Int64s, Int64s
 
 
 def units_of(step: StepType, batch: Batch, params: Any) -> Units | None:
-    return step.measure(batch, params)[0] if isinstance(step, CorpusEdit) else None
+    ragged = step.measure(batch, params)[0] if isinstance(step, CorpusEdit) else None
+    return ragged if isinstance(ragged, Units) else None
 
 
 def result_of(name: str, batch: Batch, params: Any) -> dict[str, list[Any]]:

@@ -49,7 +49,7 @@ def run(
     for batch, units in zip(batches, measured, strict=True):
         gone = removed[at : at + len(units)]
         at += len(units)
-        left, columns = step.cut(batch, units.rows[gone], units.starts[gone], units.ends[gone])
+        left, columns = step.cut(batch, params, units.rows[gone], units.starts[gone], units.ends[gone])
         texts += left.to_strings()
         signals += [{name: int(column[row]) for name, column in columns.items()} for row in range(len(batch))]
     return texts, signals
