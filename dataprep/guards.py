@@ -23,6 +23,7 @@ LEAST_CHANCE = 0.1
 
 def dedup_warnings(plans: Plans) -> list[str]:
     """Of a run whose DECIDE is done."""
+    # decontaminate compares with evaluation sets, not documents with each other
     edits = [link for link in edits_of(plans.recipe) if isinstance(link.params, RankingParams)]
     found = [_of_edit(plans, link) for link in edits]
     for link in decisions_of(plans.recipe):
@@ -87,8 +88,6 @@ def _of_near(plans: Plans, link: Link) -> str:
 
 def _of_edit(plans: Plans, link: Link) -> str:
     params: Any = link.params
-    if link.step.name == "decontaminate":  # it compares with evaluation sets, not documents with each other
-        return ""
     population = total(entries_of(plans, judge.STAGE, link), "passed")
     if population == 0:
         return _too_few(link.label, population)
