@@ -21,9 +21,10 @@ def duplicates_of(plans: Plans) -> list[dict[str, Any]]:
 
     clusters    of a step that removes documents: how many stay in the stead of others
     largest     sizes of the largest of these, the one that stays included
-    similar     of minhash_dedup: pairs that are near-duplicates
-    borderline  pairs that were settled by their texts, `settled` how many of them are near-duplicates
+    borderline  of minhash_dedup: pairs that were settled by their texts, `settled` how many of them are near-duplicates
     limited     buckets with more different signatures than the limit, where pairs can be missed
+
+    Nothing here depends on how documents were divided among tasks.
     """
     edits = [link for link in edits_of(plans.recipe) if isinstance(link.params, RankingParams)]
     return [_edit(plans, link) for link in edits] + [
@@ -77,7 +78,6 @@ def _near(plans: Plans, link: Link) -> dict[str, Any]:
         "removed": total(kept, "removed"),
         "clusters": total(kept, "clusters"),
         "largest": _largest(kept),
-        "similar": total(kept, "edges"),
         "borderline": total(entries_of(plans, settle.DOUBTS, link), "pairs"),
         "settled": total(kept, "settled"),
         "limited": total(kept, "limited"),
