@@ -21,7 +21,8 @@ def duplicates_of(plans: Plans) -> list[dict[str, Any]]:
 
     clusters    of a step that removes documents: how many stay in the stead of others
     largest     sizes of the largest of these, the one that stays included
-    borderline  of minhash_dedup: pairs that were settled by their texts, `settled` how many of them are near-duplicates
+    borderline  of minhash_dedup: pairs that were settled by their texts; `settled`: how many of them are
+                near-duplicates
     limited     buckets with more different signatures than the limit, where pairs can be missed
 
     Nothing here depends on how documents were divided among tasks.
