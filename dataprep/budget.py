@@ -75,7 +75,7 @@ def judge_removals(
         label: DEFAULT_MAX_REMOVED if entry.max_removed is None else entry.max_removed
         for label, entry in zip(labels(recipe.steps), recipe.steps, strict=True)
     }
-    cutting = [link.label for link in edits_of(recipe)]
+    cutting = [link.label for link in edits_of(recipe) if link.rewrites]
     if cutting:  # what they empty is dropped after all steps
         limits[decide.EMPTY] = max(limits[label] for label in cutting)
     rows: list[dict[str, Any]] = decided.facts["funnel"]

@@ -33,7 +33,7 @@ class Copy(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """keeper   row of the document that stays
+    """keeper   row of the document that stays; below -1 one of an older corpus (see stages/decide.py)
     copies   how many name it
     steps    label -> how many of them that step removed
     sources  source -> how many of them are in it
@@ -72,9 +72,10 @@ def largest_clusters(plans: Plans, step: str | None, source: str | None, top: in
     step, source   count only copies that this step removed, or that are in this source
     """
     total = plans.decided.facts["documents"]
+    first = -1 - sum(each[-1] for each in plans.decided.facts["older"])
     sizes, keepers = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     count = copies = 0
-    for start in range(0, total, COUNTED_AT_ONCE):
+    for start in range(first, total, COUNTED_AT_ONCE):
         counts = np.zeros(min(COUNTED_AT_ONCE, total - start), dtype=np.int32)
         for each in _copies(plans, step, source):
             inside = each.match[(each.match >= start) & (each.match < start + len(counts))]
@@ -137,7 +138,7 @@ def _copies(plans: Plans, step: str | None, source: str | None) -> Iterator[_Cop
         if source is not None and plan.split.source != source:
             continue
         verdict: Any = read_columns(path, facts["start"], facts["documents"])
-        chosen = verdict["match"] >= 0
+        chosen = verdict["match"] != -1
         if step is not None:
             chosen &= np.isin(verdict["code"], codes)
         rows = np.flatnonzero(chosen)

@@ -48,7 +48,8 @@ def find_duplicates(
     A cluster has `size` (what was counted, and the document that stays), `steps` and `sources` (label or name
     -> copies), `stays` and `copies` (the least similar): the place of the document and the beginning of its
     text; and of a copy `step`, `similarity`, `is_same` (byte for byte), `hunks` (lists of {"both"} or
-    {"stays", "goes"}) and `more`, whether the texts go on after what was compared. Raises UserError.
+    {"stays", "goes"}) and `more`, whether the texts go on after what was compared. What stays may be of an
+    older corpus, whose text is not at hand: then its `text` and `is_same` are None. Raises UserError.
     """
     _check(recipe, step, source, top)
     plans = plans_of_last_run(recipe)
@@ -56,9 +57,11 @@ def find_duplicates(
     wanted: dict[str, list[int]] = {}
     for cluster in found.largest:
         for copy in cluster.shown:
-            wanted.setdefault(copy.step, []).extend((cluster.keeper, copy.row))
+            wanted.setdefault(copy.step, []).append(copy.row)
+            if cluster.keeper >= 0:
+                wanted[copy.step].append(cluster.keeper)
     texts = {label: texts_of(plans, rows, label, LIMIT_BYTES) for label, rows in wanted.items()}
-    rows = sorted({row for each in wanted.values() for row in each})
+    rows = sorted({row for each in wanted.values() for row in each} | {each.keeper for each in found.largest})
     places = _places(plans, rows)
     return {
         "clusters": found.count,
@@ -95,30 +98,31 @@ def _places(plans: Plans, rows: list[int]) -> dict[int, dict[str, Any]]:
 def _described(
     cluster: Cluster, texts: Mapping[str, Mapping[int, TextAgain]], places: Mapping[int, dict[str, Any]]
 ) -> dict[str, Any]:
-    keeper = texts[cluster.shown[0].step][cluster.keeper]
+    keeper = texts[cluster.shown[0].step].get(cluster.keeper)
     return {
         "size": cluster.copies + 1,
         "steps": cluster.steps,
         "sources": cluster.sources,
-        "stays": {**places[cluster.keeper], "text": _beginning(keeper)},
+        "stays": {**places[cluster.keeper], "text": None if keeper is None else _beginning(keeper)},
         "copies": [
             {
                 **places[copy.row],
-                **_compared(copy, texts[copy.step][cluster.keeper], texts[copy.step][copy.row]),
+                **_compared(copy, texts[copy.step].get(cluster.keeper), texts[copy.step][copy.row]),
             }
             for copy in cluster.shown
         ],
     }
 
 
-def _compared(copy: Copy, stays: TextAgain, goes: TextAgain) -> dict[str, Any]:
+def _compared(copy: Copy, stays: TextAgain | None, goes: TextAgain) -> dict[str, Any]:
+    known = {"step": copy.step, "similarity": copy.similarity_ppm / 1e6, "text": _beginning(goes)}
+    if stays is None:
+        return {**known, "is_same": None, "hunks": [], "more": False}
     is_cut = any(each.text_bytes > len(each.beginning) for each in (stays, goes))
     is_same = stays == goes and not is_cut
     hunks, more = ([], False) if is_same else differences(_text(stays), _text(goes))
     return {
-        "step": copy.step,
-        "similarity": copy.similarity_ppm / 1e6,
-        "text": _beginning(goes),
+        **known,
         "is_same": is_same,
         "hunks": [[_segment(each) for each in hunk] for hunk in hunks],
         "more": more or is_cut,
@@ -151,8 +155,9 @@ def print_duplicates(found: Mapping[str, Any], console: Console) -> None:
             console, Text(f"{number}. {each['size']:,} documents; removed {steps}; {sources}", "bold"), width
         )
         _line(console, Text(f"   stays  {_place(each['stays'])}"), width)
-        beginning = printable(" ".join(each["stays"]["text"].split()))
-        _line(console, Text(f"          {beginning}", "dim"), width)
+        if each["stays"]["text"] is not None:
+            beginning = printable(" ".join(each["stays"]["text"].split()))
+            _line(console, Text(f"          {beginning}", "dim"), width)
         for copy in each["copies"]:
             similarity = "equal" if copy["is_same"] else f"{copy['similarity']:.3f}"
             _line(console, Text(f"   {similarity}  {_place(copy)}  by {copy['step']}"), width)
@@ -166,7 +171,8 @@ def print_duplicates(found: Mapping[str, Any], console: Console) -> None:
 
 def _place(each: Mapping[str, Any]) -> str:
     name = "" if each["id"] is None else f" {each['id']}"
-    return printable(f"{each['source']}{name} ({each['path']}, position {each['position']:,})")
+    older = "" if each["corpus"] is None else f", of {each['corpus']}"
+    return printable(f"{each['source']}{name} ({each['path']}, position {each['position']:,}){older}")
 
 
 def _drawn(copy: Mapping[str, Any], width: int) -> list[Text]:
@@ -174,6 +180,8 @@ def _drawn(copy: Mapping[str, Any], width: int) -> list[Text]:
     end = " in what was compared" if copy["more"] else ""
     if copy["is_same"]:
         return [Text("          the same text", "dim")]
+    if copy["is_same"] is None:
+        return [Text(f"          {printable(' '.join(copy['text'].split()))}", "dim")]
     if not copy["hunks"]:
         return [Text(f"          the same words{end}", "dim")]
     lines = []

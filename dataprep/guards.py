@@ -15,6 +15,7 @@ from dataprep.recipe import Recipe
 from dataprep.report.duplicates import entries_of, total
 from dataprep.stages import copies, judge, near, passages, repeats
 from dataprep.stages.decisions import decisions_of, edits_of
+from dataprep.steps.ranking import RankingParams
 
 LEAST_CHANCE = 0.1
 """Of documents at the threshold to be compared; by default it is above 0.2."""
@@ -22,7 +23,9 @@ LEAST_CHANCE = 0.1
 
 def dedup_warnings(plans: Plans) -> list[str]:
     """Of a run whose DECIDE is done."""
-    found = [_of_edit(plans, link) for link in edits_of(plans.recipe)]
+    # decontaminate compares with evaluation sets, not documents with each other
+    edits = [link for link in edits_of(plans.recipe) if isinstance(link.params, RankingParams)]
+    found = [_of_edit(plans, link) for link in edits]
     for link in decisions_of(plans.recipe):
         found.append(_of_exact(plans, link) if link.step.name == "exact_dedup" else _of_near(plans, link))
     return [each for each in found if each] + band_warnings(plans.recipe)
@@ -45,44 +48,46 @@ def band_warnings(recipe: Recipe) -> list[str]:
     return warnings
 
 
-def _too_few(label: str, documents: int) -> str:
+def _too_few(label: str, documents: int, others: int = 0) -> str:
+    """`others`: documents of older corpora, which it was held against."""
     if documents == 0:
         return f"{label} had no document to look at: the steps before it dropped them all"
-    return f"{label} had one document to look at, which is a copy of nothing" if documents == 1 else ""
+    is_alone = documents == 1 and others == 0
+    return f"{label} had one document to look at, which is a copy of nothing" if is_alone else ""
 
 
 def _of_exact(plans: Plans, link: Link) -> str:
     params: Any = link.params
     hashed = entries_of(plans, copies.HASHES, link)
     population, documents = total(hashed, "population"), total(hashed, "documents")
+    others = total([entry for entry in hashed if "population" not in entry.facts], "documents")
     what = "a text" if params.compared_field is None else f"a value in the field {params.compared_field}"
     if params.by == "url":
         what = f"a URL with a host in the field {params.compared_field}"
-    if population > 1 and documents < 2:
-        which = "no document has" if documents == 0 else "only one document has"
+    if population + others > 1 and (documents < 2 or documents == others) and population:
+        which = "only one document has" if documents > others else "no document has"
         return f"{link.label} can match nothing: {which} {what}"
-    return _too_few(link.label, population)
+    return _too_few(link.label, population, others)
 
 
 def _of_near(plans: Plans, link: Link) -> str:
     params: Any = link.params
     banded = entries_of(plans, near.BANDS, link)
-    population, worded, short = (total(banded, name) for name in ("documents", "worded", "short"))
-    if population > 1 and worded < 2:
-        which = "no document has" if worded == 0 else "only one document has"
+    population, worded, short = (total(banded, name) for name in ("population", "worded", "short"))
+    others = total([entry for entry in banded if "population" not in entry.facts], "worded")
+    if population + others > 1 and (worded < 2 or worded == others) and population:
+        which = "only one document has" if worded > others else "no document has"
         return f"{link.label} can match nothing: {which} words"
-    if population > 1 and short == worded:
+    if population + others > 1 and population and short == worded - others:
         return (
             f"{link.label} finds only texts that are equal: every text has fewer than {params.ngram} "
             f"{params.unit} (ngram)"
         )
-    return _too_few(link.label, population)
+    return _too_few(link.label, population, others)
 
 
 def _of_edit(plans: Plans, link: Link) -> str:
     params: Any = link.params
-    if link.step.name == "decontaminate":  # it compares with evaluation sets, not documents with each other
-        return ""
     population = total(entries_of(plans, judge.STAGE, link), "passed")
     if population == 0:
         return _too_few(link.label, population)

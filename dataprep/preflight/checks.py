@@ -21,6 +21,7 @@ from dataprep.preflight.folders import (
     estimate_bytes,
     free_bytes,
 )
+from dataprep.preflight.keeps import check_keeps
 from dataprep.preflight.peek import NUMBER, TEXT, peek
 from dataprep.preflight.routes import check_routes
 from dataprep.readers import ReadOptions
@@ -65,6 +66,7 @@ def preflight(
             problems += check_inputs_apart(recipe, files, loc)
             problems += _check_formats(each, recipe.read_options(source, each), files, loc)
     problems += check_routes(recipe)
+    problems += check_keeps(recipe)
     problems += _check_steps(recipe)
     width, more = _check_tokenizer(recipe)
     problems += more

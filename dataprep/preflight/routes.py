@@ -25,7 +25,7 @@ def check_routes(recipe: Recipe) -> Iterator[Problem]:
         label, _, signal = source.route.by.rpartition(".")
         link = next(link for link in chain_of(recipe, name) if link.label == label)
         carried = tuple(dict.fromkeys(field for each in source.inputs for field in each.carry))
-        signals = _signals(link, carried)
+        signals = signals_of(link, carried)
         if signal not in signals:
             guess = did_you_mean(signal, list(signals))
             yield Problem((*at, "by"), f'no signal "{signal}" of {label}{guess}')
@@ -40,7 +40,8 @@ def check_routes(recipe: Recipe) -> Iterator[Problem]:
                 yield Problem((*at, "to", made), f"{source.route.by} needs {wanted}")
 
 
-def _signals(link: Link, carried: Sequence[str]) -> Signals:
+def signals_of(link: Link, carried: Sequence[str]) -> Signals:
+    """What a step measures, of no documents."""
     nothing = Batch.of(concat([]), fields={name: [] for name in carried})
     if isinstance(link.step, Transform):
         return {}

@@ -12,6 +12,7 @@ from dataprep.stages import copies, judge, near, passages, repeats, settle
 from dataprep.stages.base import Stage
 from dataprep.stages.decisions import decisions_of, edits_of
 from dataprep.stages.population import LARGEST
+from dataprep.steps.ranking import RankingParams
 
 
 def duplicates_of(plans: Plans) -> list[dict[str, Any]]:
@@ -20,11 +21,14 @@ def duplicates_of(plans: Plans) -> list[dict[str, Any]]:
 
     clusters    of a step that removes documents: how many stay in the stead of others
     largest     sizes of the largest of these, the one that stays included
-    similar     of minhash_dedup: pairs that are near-duplicates
-    borderline  pairs that were settled by their texts, `settled` how many of them are near-duplicates
+    borderline  of minhash_dedup: pairs that were settled by their texts; `settled`: how many of them are
+                near-duplicates
     limited     buckets with more different signatures than the limit, where pairs can be missed
+
+    Nothing here depends on how documents were divided among tasks.
     """
-    return [_edit(plans, link) for link in edits_of(plans.recipe)] + [
+    edits = [link for link in edits_of(plans.recipe) if isinstance(link.params, RankingParams)]
+    return [_edit(plans, link) for link in edits] + [
         _exact(plans, link) if link.step.name == "exact_dedup" else _near(plans, link)
         for link in decisions_of(plans.recipe)
     ]
@@ -36,8 +40,8 @@ def entries_of(plans: Plans, kind: str, link: Link) -> Sequence[Entry]:
 
 
 def total(entries: Sequence[Entry], name: str) -> int:
-    """A fact, summed."""
-    return sum(entry.facts[name] for entry in entries)
+    """A fact, summed over the entries that have it (those of older corpora have no population)."""
+    return sum(entry.facts.get(name, 0) for entry in entries)
 
 
 def _edit(plans: Plans, link: Link) -> dict[str, Any]:
@@ -70,12 +74,11 @@ def _near(plans: Plans, link: Link) -> dict[str, Any]:
     kept = entries_of(plans, settle.KEEP, link)
     return {
         "step": link.label,
-        "looked_at": total(entries_of(plans, near.BANDS, link), "documents"),
+        "looked_at": total(entries_of(plans, near.BANDS, link), "population"),
         "of": "documents",
         "removed": total(kept, "removed"),
         "clusters": total(kept, "clusters"),
         "largest": _largest(kept),
-        "similar": total(kept, "edges"),
         "borderline": total(entries_of(plans, settle.DOUBTS, link), "pairs"),
         "settled": total(kept, "settled"),
         "limited": total(kept, "limited"),

@@ -162,7 +162,7 @@ def _read(split: Split, options: ReadOptions, walk: Walk, collectors: Mapping[st
         if isinstance(base, _Base):
             base.add_reading(reading)
         for name, measured in walk.through(reading.batch):
-            collectors[name].add(measured)
+            collectors[name].add(measured, len(reading.batch))
     return raw_digest(raw_hashes)
 
 
@@ -181,8 +181,10 @@ class _Collector:
         self._parts: dict[str, list[Column]] = {}
         self._rewrites = RewriteWriter(folder / REWRITES) if keeps_texts else None
         self._ragged: list[Ragged] = []
+        self._documents = 0
 
-    def add(self, measured: Measured) -> None:
+    def add(self, measured: Measured, documents: int) -> None:
+        self._documents += documents
         for name, column in measured.columns.items():
             self._parts.setdefault(name, []).append(column)
         if measured.ragged is not None:
@@ -194,11 +196,10 @@ class _Collector:
         """Write the set; return the facts of its receipt."""
         if self._rewrites is not None:
             self._rewrites.close()
-        columns = self.joined()
         for name, array in type(self._ragged[0]).join(self._ragged).items() if self._ragged else ():
             save_array(self.folder / ragged_file(name), array)
-        write_columns(self.folder / COLUMNS, columns)
-        return {"documents": len(next(iter(columns.values())))}
+        write_columns(self.folder / COLUMNS, self.joined())
+        return {"documents": self._documents}
 
     def joined(self) -> dict[str, Column]:
         return {name: _join(parts) for name, parts in self._parts.items()}
@@ -229,7 +230,7 @@ class _Base(_Collector):
             "raw_hash": batch.raw_hash,
             "text_bytes": batch.texts.lengths,
         }
-        self.add(Measured(columns))
+        self.add(Measured(columns), len(batch))
 
     def save(self, split: Split) -> dict[str, Any]:
         facts = super().save(split)

@@ -40,7 +40,7 @@ from dataprep.stages.within import grouped
 from manifests.fingerprint import digest_value
 
 BANDS, PAIRS = "bands", "pairs"
-VERSION = 2
+VERSION = 3
 EDGES, BORDERLINE = "edges.npy", "borderline.npy"
 """int64[k, 3]: (rank of the better, of the worse, similarity in millionths)."""
 
@@ -117,6 +117,7 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
     together = Records(np.concatenate(keys), np.concatenate(found), payload["rows"])
     write_partitions(together, payload["partitions"], folder)
     return {
+        "population": int(chosen.sum()),
         "documents": int(chosen.sum()),
         "worded": len(together.ranks),
         "short": short,

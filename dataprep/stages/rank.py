@@ -22,9 +22,10 @@ from dataprep.older import Older
 from dataprep.recipe import Recipe
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
+from dataprep.stages.walk import MEASURED
 from dataprep.steps.base import CorpusEdit
 from dataprep.steps.listed import hashed
-from dataprep.steps.ranking import NO_VALUE, RankingParams, ranks_of
+from dataprep.steps.ranking import NO_VALUE, RankingParams, ranks_of, signal_words
 
 KIND = "rank"
 VERSION = 2
@@ -39,10 +40,10 @@ USUAL = RankingParams().keep
 
 def stage_of(link: Link) -> Stage:
     """The stage that ranks for a decision: one for all that choose alike, but where a carried field is looked
-    at, which each of them has measured for itself. A CorpusEdit has one of its own, since how long documents
-    will be is not known yet: it looks at the text as read."""
+    at, which each of them has measured for itself, or a signal. A CorpusEdit has one of its own, since how
+    long documents will be is not known yet: it looks at the text as read."""
     params: Any = link.params
-    if params.order_fields or isinstance(link.step, CorpusEdit):
+    if params.order_fields or params.order_signals or isinstance(link.step, CorpusEdit):
         return Stage(KIND, link.label)
     return Stage(KIND, "" if params.keep == USUAL else ", ".join(params.keep) or "raw hash")
 
@@ -52,7 +53,8 @@ def tasks_of(recipe: Recipe, groups: Sequence[Group], link: Link) -> list[Task]:
     params: Any = link.params
     is_edit = isinstance(link.step, CorpusEdit)
     sizes, measured = (BASE, link.units) if is_edit else (FINAL, link.label)
-    wanted = {BASE, sizes, measured} if params.order_fields else {BASE, sizes}
+    wanted = {BASE, sizes, *([measured] if params.order_fields else [])}
+    wanted |= {signal.rpartition(".")[0] for signal in params.order_signals}
     mine = [narrowed(group, wanted) for group in groups]
     keep = params.model_dump(mode="json")["keep"]
     components = {
@@ -80,7 +82,10 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         columns = Columns(group, cache)
         raw_hash = columns.all(BASE, "raw_hash")[0]
         (text_bytes,) = columns.all(payload["sizes"], "text_bytes")
-        orders = {f"order_{name}": _order(columns, payload["measured"], name) for name in params.order_fields}
+        orders: dict[str, npt.NDArray[Any]] = {
+            f"order_{name}": _order(columns, payload["measured"], name) for name in params.order_fields
+        }
+        orders |= {signal: _signal(columns, signal) for signal in params.order_signals}
         is_empty = (text_bytes == 0).astype(np.int64)  # so that no copy goes for one without text
         keys = [is_empty, *ranks_of(params, orders, columns.sources(payload["sources"]), text_bytes)]
         parts.append(folder / f"part-{group.number}.npy")
@@ -127,6 +132,20 @@ def _order(columns: Columns, label: str, name: str) -> npt.NDArray[np.uint64]:
     for index in range(len(columns.splits)):
         if columns.has(index, label):
             found[columns.place(index)] = columns.of_split(index, label)[f"order_{name}"]
+    return found
+
+
+def _signal(columns: Columns, name: str) -> npt.NDArray[np.int64]:
+    """int64[n, 2]: see `signal_words`; documents that the step did not see have no value."""
+    label, _, signal = name.rpartition(".")
+    found = np.tile(np.array([1, 0], dtype=np.int64), (len(columns), 1))
+    for index in range(len(columns.splits)):
+        if columns.has(index, label):
+            measured = columns.of_split(index, label)
+            words = signal_words(measured[signal])
+            if MEASURED in measured:
+                words[~measured[MEASURED]] = (1, 0)
+            found[columns.place(index)] = words
     return found
 
 

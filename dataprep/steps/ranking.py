@@ -2,7 +2,8 @@
 
 Measuring makes a column for each carried field that these name: `group` for the one that `within` names, and
 `order_NAME` for each that `keep` names. Whether the first or the last value is better is asked when deciding,
-so that it measures nothing again. Sources, lengths and hashes of the documents are the stage's.
+so that it measures nothing again. Sources, lengths and hashes of the documents are the stage's, and so are
+signals of other steps (`keep: [{highest: classifier.score_ppm}]`), which are measured already.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dataprep.steps.listed import hashed
 Words = npt.NDArray[np.uint64]
 
 Entry = Annotated[str, Field(min_length=1)]
+Signal = Annotated[str, Field(pattern=r"^.+\..+$")]
 ORDER_BYTES = 24
 """As much of a value is compared: a date and a time with milliseconds and zone."""
 NO_VALUE = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -35,24 +37,35 @@ class FieldName(Params):
     field: Entry
 
 
-class ByField(Params):
-    """The copy whose value of a carried field is the first, or the last, in the order of texts."""
+class ByValue(Params):
+    """The copy whose value of a carried field is the first, or the last, in the order of texts; or whose
+    signal of another step ("step.signal") is the highest, or the lowest."""
 
     first: Entry | None = None
     last: Entry | None = None
+    highest: Signal | None = None
+    lowest: Signal | None = None
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> ByField:
-        if (self.first is None) == (self.last is None):
-            raise ValueError("needs first: or last: with the name of a carried field")
+    def _one_of_them(self) -> ByValue:
+        if sum(each is not None for each in (self.first, self.last, self.highest, self.lowest)) != 1:
+            raise ValueError(
+                "needs first: or last: with the name of a carried field, or highest: or lowest: with a signal"
+            )
         return self
 
     @property
-    def field(self) -> str:
-        return self.first or self.last or ""
+    def field(self) -> str | None:
+        """The carried field that is looked at."""
+        return self.first or self.last
+
+    @property
+    def signal(self) -> str | None:
+        """The signal that is looked at."""
+        return self.highest or self.lowest
 
 
-RankKey = Literal["source_priority", "longest", "shortest"] | ByField
+RankKey = Literal["source_priority", "longest", "shortest"] | ByValue
 Within = Literal["source", "corpus"] | FieldName
 
 
@@ -66,8 +79,8 @@ class RankingParams(Params):
     @field_validator("keep")
     @classmethod
     def _each_once(cls, keep: tuple[RankKey, ...]) -> tuple[RankKey, ...]:
-        names = [(True, key) if isinstance(key, str) else (False, key.field) for key in keep]
-        if (True, "longest") in names and (True, "shortest") in names:
+        names = [(key,) if isinstance(key, str) else (key.field, key.signal) for key in keep]
+        if ("longest",) in names and ("shortest",) in names:
             raise ValueError("names longest and shortest; the second of them decides nothing")
         if len(set(names)) != len(names):
             raise ValueError("names a key twice")
@@ -81,7 +94,12 @@ class RankingParams(Params):
     @property
     def order_fields(self) -> tuple[str, ...]:
         """The carried fields that documents are ranked by."""
-        return tuple(key.field for key in self.keep if not isinstance(key, str))
+        return tuple(key.field for key in self.keep if not isinstance(key, str) and key.field is not None)
+
+    @property
+    def order_signals(self) -> tuple[str, ...]:
+        """The signals of other steps that documents are ranked by."""
+        return tuple(key.signal for key in self.keep if not isinstance(key, str) and key.signal is not None)
 
     @property
     def ranking_fields(self) -> tuple[str, ...]:
@@ -128,12 +146,27 @@ def order_words(values: pa.StringArray) -> Words:
     return words
 
 
+def signal_words(values: npt.NDArray[Any]) -> Int64s:
+    """int64[n, 2] of numbers or booleans: 1 where there is none (NaN), else 0; a number that compares as the
+    value does."""
+    is_missing = np.zeros(len(values), dtype=np.int64)
+    if values.dtype.kind == "f":
+        is_missing = np.isnan(values).astype(np.int64)
+        bits = (np.where(is_missing, 0, values) + 0.0).astype(np.float64).view(np.int64)  # no minus zero
+        words = np.where(bits < 0, bits ^ np.int64(np.iinfo(np.int64).max), bits)
+    elif values.dtype == np.uint64:
+        words = (values ^ np.uint64(1 << 63)).view(np.int64)
+    else:
+        words = values.astype(np.int64)
+    return np.column_stack([is_missing, words])
+
+
 def ranks_of(
     params: RankingParams, columns: Mapping[str, Any], source: npt.NDArray[np.int32], text_bytes: Int64s
 ) -> list[Int64s]:
     """Each int64[n], lower is better and the first counts most, as `decide/exact.py` wants them.
 
-    columns     those of `ranking_columns`, and maybe others
+    columns     those of `ranking_columns`, maybe others, and of each signal "step.signal" its `signal_words`
     source      place of each document's source in the recipe
     text_bytes  bytes of each document's text
     """
@@ -142,6 +175,10 @@ def ranks_of(
         if isinstance(key, str):
             priority = source.astype(np.int64)
             found.append({"source_priority": priority, "longest": -text_bytes, "shortest": text_bytes}[key])
+            continue
+        if key.signal is not None:
+            is_missing, values = columns[key.signal].T
+            found += [is_missing, values if key.lowest is not None else ~values]
             continue
         words = columns[f"order_{key.field}"]
         if key.last is not None:

@@ -373,3 +373,54 @@ def test_values_from_no_file_are_told_by_field(here: Path) -> None:
     }  # fmt: skip
     with pytest.raises(UserError, match=r"sources\.web\.path: no input matched: nope"):
         preflight(recipe_of(data))
+
+
+@pytest.mark.parametrize(
+    ("steps", "what"),
+    [
+        (
+            ["exact_dedup: {keep: [{highest: gopher.words}]}", "gopher_quality: {}"],
+            'no step "gopher"; did you mean "gopher_quality"?',
+        ),
+        (
+            ["exact_dedup: {keep: [{highest: gopher_quality.wrds}]}", "gopher_quality: {}"],
+            'no signal "wrds" of gopher_quality; did you mean "words"?',
+        ),
+        (
+            [
+                "gopher_quality: {only: [web]}",
+                "minhash_dedup: {keep: [longest, {lowest: gopher_quality.words}]}",
+            ],
+            "gopher_quality does not run on prose, so its documents have no gopher_quality.words",
+        ),
+        (
+            ["normalize: {}", "exact_dedup: {keep: [{highest: normalize.words}]}"],
+            "normalize measures nothing of a document by itself",
+        ),
+        (
+            ["exact_dedup: {keep: [{highest: minhash_dedup.flags}]}", "minhash_dedup: {}"],
+            "minhash_dedup measures nothing of a document by itself",
+        ),
+        (
+            ["line_dedup: {keep: [{highest: gopher_quality.words}]}", "gopher_quality: {}"],
+            "gopher_quality stands below line_dedup",
+        ),
+        (
+            ["where: {fields: {url: {in: [a]}}}", 'exact_dedup: {keep: [{highest: "where.url"}]}'],
+            "where.url is no number",
+        ),
+    ],
+)
+def test_signals_to_rank_by(here: Path, steps: list[str], what: str) -> None:
+    sources = "  web: {path: data/a.jsonl, carry: [url]}\n  prose: {path: data/a.jsonl, carry: [url]}\n"
+    listed = "".join(f"  - {step}\n" for step in steps)
+    (line,) = problems(f"{sources}steps:\n{listed}")
+    assert what in line and ".keep" in line
+
+
+def test_a_signal_of_the_sources_that_count(here: Path) -> None:
+    sources = "  web: {path: data/a.jsonl}\n  prose: {path: data/a.jsonl}\n"
+    keep = "keep: [{highest: gopher_quality.words}]"
+    for step in ("exact_dedup", "line_dedup"):
+        steps = f"  - gopher_quality: {{only: [web]}}\n  - {step}: {{only: [web], {keep}}}\n"
+        check(f"{sources}steps:\n{steps}")

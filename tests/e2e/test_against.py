@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
+from dataprep import clusters
+from dataprep.duplicates import find_duplicates, print_duplicates
 from dataprep.older import older_of
 from dataprep.recipe import Recipe, recipe_of
 from dataprep.run import RunResult, run
@@ -163,3 +167,40 @@ def test_within_a_field_the_older_documents_are_grouped_too(older: Path, tmp_pat
     rows = verdicts(tmp_path, result)
     assert rows["n1"]["verdict"] != "dropped"
     assert (rows["o9"]["match_corpus"], rows["o9"]["match_id"]) == ("old@1.0.0", "o3")
+
+
+def test_clusters_of_an_older_corpus_and_no_warning_of_what_it_matches(older: Path, tmp_path: Path) -> None:
+    texts = {"n1": OLD["o1"], "n2": OLD["o2"] + " And more of it.", "n5": OLD["o2"] + " And more of it."}
+    for name, some in (("many", NEW), ("few", texts)):
+        write(tmp_path / name, {**some, "n9": document("new 9", 20)})
+    made = recipe(tmp_path, "many", steps=steps(older))
+    result = run(made, workers=0)
+    exact, near = result.report["duplicates"]
+    assert result.report["warnings"] == []
+    assert (exact["looked_at"], near["looked_at"]) == (len(NEW) + 1, len(NEW) + 1 - exact["removed"])
+    found = find_duplicates(made)
+    sizes = {(each["stays"]["corpus"], each["stays"]["id"]): each["size"] for each in found["largest"]}
+    ours = {key: size for key, size in sizes.items() if key[0] is None}
+    assert {key: size for key, size in sizes.items() if key[0]} == {
+        ("old@1.0.0", "o1"): 2,
+        ("old@1.0.0", "o2"): 3,
+    }
+    assert list(ours.values()) == [2] and found["copies"] == 4 and found["clusters"] == 3
+    (first,) = [each for each in found["largest"] if each["stays"]["id"] == "o2"]
+    assert first["stays"]["text"] is None and {copy["is_same"] for copy in first["copies"]} == {None}
+    console = Console(file=io.StringIO(), width=100)
+    print_duplicates(found, console)
+    assert isinstance(console.file, io.StringIO)
+    assert "stays  web o2 (texts.jsonl, position" in console.file.getvalue()
+    assert ", of old@1.0.0" in console.file.getvalue()
+    few = run(recipe(tmp_path, "few", steps=steps(older)), workers=0)
+    assert few.report["warnings"] == []
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_older_clusters_in_several_passes(older: Path, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = recipe(older, "new", steps=steps(older))
+    run(made, workers=0)
+    whole = find_duplicates(made, top=2)
+    monkeypatch.setattr(clusters, "COUNTED_AT_ONCE", at_once)
+    assert find_duplicates(made, top=2) == whole

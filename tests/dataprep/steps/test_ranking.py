@@ -4,12 +4,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
-from dataprep.steps.ranking import NO_VALUE, RankingParams, order_words, ranking_columns, ranks_of
+from dataprep.steps.ranking import (
+    NO_VALUE,
+    RankingParams,
+    order_words,
+    ranking_columns,
+    ranks_of,
+    signal_words,
+)
 
 values = st.lists(
     st.one_of(st.none(), st.text(max_size=12), st.sampled_from(["2024-01-01", "2024", "x" * 30]))
@@ -68,3 +77,49 @@ def test_columns_are_named_by_field_and_say_no_direction() -> None:
     columns = ranking_columns(batch, RankingParams(keep=keep, within={"field": "c"}))
     assert list(columns) == ["group", "order_b", "order_c"]
     assert (columns["order_c"] == NO_VALUE).all() and columns["order_b"].shape == (1, 3)
+
+
+@given(
+    st.one_of(
+        st.tuples(st.just("float64"), st.lists(st.floats())),
+        st.tuples(st.just("float32"), st.lists(st.floats(width=32))),
+        st.tuples(st.just("uint64"), st.lists(st.integers(0, 2**64 - 1))),
+        st.tuples(st.just("int64"), st.lists(st.integers(-(2**63), 2**63 - 1))),
+        st.tuples(st.just("uint8"), st.lists(st.integers(0, 255))),
+        st.tuples(st.just("bool"), st.lists(st.booleans())),
+    )
+)
+@example(("float64", [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 5e-324, -5e-324]))
+def test_signals_are_ranked_as_numbers_and_nan_is_the_worst(drawn: tuple[str, list[Any]]) -> None:
+    dtype, numbers = drawn
+    signal = np.array(numbers, dtype=dtype)
+    rows = np.arange(len(signal))
+    nothing = np.zeros(len(signal), dtype=np.int32), np.zeros(len(signal), dtype=np.int64)
+    there = [row for row in rows.tolist() if signal[row] == signal[row]]
+    missing = [row for row in rows.tolist() if signal[row] != signal[row]]
+    for key, sign in (("lowest", 1), ("highest", -1)):
+        params = RankingParams(keep=[{key: "step.name"}])
+        ranks = ranks_of(params, {"step.name": signal_words(signal)}, *nothing)
+        assert all(rank.dtype == np.int64 for rank in ranks)
+        found = np.lexsort([rows, *reversed(ranks)]).tolist()
+        assert found == sorted(there, key=lambda row: (sign * signal[row].item(), row)) + missing
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        [{"first": "date", "highest": "a.b"}],
+        [{}],
+        [{"highest": "score"}],
+        [{"highest": "a.b"}, "longest", {"lowest": "a.b"}],
+        [{"first": "date"}, {"last": "date"}],
+    ],
+)
+def test_keys_that_say_nothing_or_too_much(keep: list[Any]) -> None:
+    with pytest.raises(ValidationError):
+        RankingParams(keep=keep)
+
+
+def test_a_field_and_a_signal_of_one_name_are_two_keys() -> None:
+    params = RankingParams(keep=[{"first": "a.b"}, {"lowest": "a.b"}])
+    assert (params.order_fields, params.order_signals) == (("a.b",), ("a.b",))
