@@ -25,8 +25,13 @@ LARGE_BYTES = 50_000_000
 
 
 @cache
+def part(data_pack: Path) -> str:
+    return "\n\n".join(texts_of(data_pack / "wiki" / "wiki_en.jsonl.zst", 4000)) + "\r\n\n"
+
+
+@cache
 def document(data_pack: Path) -> tuple[str, Batch]:
-    unit = "\n\n".join(texts_of(data_pack / "wiki" / "wiki_en.jsonl.zst", 4000)) + "\r\n\n"
+    unit = part(data_pack)
     text = unit * (LARGE_BYTES // len(unit.encode()) + 1)
     return text, Batch.of(Texts.from_strings([text]))
 
@@ -111,3 +116,26 @@ def test_boilerplate_lines(data_pack: Path) -> None:
     params = step.params()
     (found,) = step.edit(batch, params)[0].to_strings()
     assert found == boilerplate.edited(text, params)[0]
+
+
+@pytest.mark.slow
+def test_line_dedup(data_pack: Path) -> None:
+    """The lines of the document are those of its part, again and again."""
+    text, batch = document(data_pack)
+    step: Any = STEPS["line_dedup"]
+    alone = Batch.of(Texts.from_strings([part(data_pack)]))
+    found, once = (step.measure(each, step.params())[0] for each in (batch, alone))
+    size = len(part(data_pack).encode())
+    times = len(text) // len(part(data_pack))
+    assert found.hashes.tolist() == once.hashes.tolist() * times
+    assert found.starts.tolist() == [time * size + start for time in range(times) for start in once.starts]
+
+
+@pytest.mark.slow
+def test_minhash_dedup(data_pack: Path) -> None:
+    """Repeating a text adds the shingles over its seam, and no others."""
+    _, batch = document(data_pack)
+    step: Any = STEPS["minhash_dedup"]
+    twice = Batch.of(Texts.from_strings([2 * part(data_pack)]))
+    found, expected = (step.measure(each, step.params())["signature"] for each in (batch, twice))
+    assert found.tolist() == expected.tolist()
