@@ -42,8 +42,10 @@ SEEDS = [
 """Those after the first eight found that a gate which moved was not in the key of the steps below it."""
 
 GLOBAL_SEEDS = [
-    *range(1002, 1006),
-    *(pytest.param(seed, marks=pytest.mark.slow) for seed in [1000, 1001, *range(1100, 1180)]),
+    1002,
+    1003,
+    1105,
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in [1000, 1001, *range(1106, 1180)]),
 ]
 """Of recipes most of whose steps look at all documents."""
 
@@ -138,8 +140,7 @@ def some_global_step(chance: Random) -> Step:
     }
     name, options = chance.choice(
         [
-            ("exact_dedup", {"by": by, **ranking}),
-            ("minhash_dedup", {**near, **ranking}),
+            *2 * [("exact_dedup", {"by": by, **ranking}), ("minhash_dedup", {**near, **ranking})],
             ("line_dedup", {**lines, **ranking}),
             ("substring_dedup", passages),
         ]
@@ -323,7 +324,7 @@ def test_runs_that_look_at_all_documents(
         tokenizer,
         tmp_path,
         Random(seed),
-        lambda chance: (some_global_step if chance.random() < 0.6 else some_step)(chance),
+        lambda chance: (some_global_step if chance.random() < 0.75 else some_step)(chance),
     )
 
 

@@ -175,3 +175,24 @@ def test_boilerplate_lines(data_pack: Path) -> None:
     text = once * times_of(once)
     params: Any = STEPS["boilerplate_lines"].params()
     assert edited("boilerplate_lines", batch_of(text)) == boilerplate.edited(text, params)
+
+
+def test_line_dedup(data_pack: Path) -> None:
+    """The lines of the document are those of its part, again and again."""
+    text, batch = document(data_pack)
+    step: Any = STEPS["line_dedup"]
+    alone = batch_of(part(data_pack))
+    found, once = (step.measure(each, step.params())[0] for each in (batch, alone))
+    size = len(part(data_pack).encode())
+    times = len(text) // len(part(data_pack))
+    assert found.hashes.tolist() == once.hashes.tolist() * times
+    assert found.starts.tolist() == [time * size + start for time in range(times) for start in once.starts]
+
+
+def test_minhash_dedup(data_pack: Path) -> None:
+    """Repeating a text adds the shingles over its seam, and no others."""
+    _, batch = document(data_pack)
+    step: Any = STEPS["minhash_dedup"]
+    twice = batch_of(2 * part(data_pack))
+    found, expected = (step.measure(each, step.params())["signature"] for each in (batch, twice))
+    assert found.tolist() == expected.tolist()
