@@ -86,7 +86,7 @@ def test_what_the_older_corpus_has_goes_and_names_it(older: Path) -> None:
     assert matches[({"n3", "n4"} - {ours}).pop()] == (None, ours)
     assert rows["n1"]["similarity"] == 1.0
     assert 0.75 <= rows["n2"]["similarity"] < 1.0
-    first = {rows[name]["reasons"][0] for name in ("n2", "n5")}  # the same text, so one is a copy of the other
+    first = {rows[name]["reasons"][0] for name in ("n2", "n5")}  # the same text: one is a copy
     assert first == {"exact_dedup: exact_dedup", "minhash_dedup: minhash_dedup"}
     (parent,) = result.published.manifest.lineage.parents
     assert parent == f"old@1.0.0 {load_manifest(older / 'old' / 'out').content_digest}"
