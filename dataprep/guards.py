@@ -121,7 +121,7 @@ def _of_sets(plans: Plans, link: Link) -> list[str]:
             warnings.append(f"{link.label}: the evaluation set {each['name']} holds no example")
         elif each["tested"] == 0:
             warnings.append(
-                f"{link.label} can find nothing of {each['name']}: all of its {each['examples']:,} examples are "
-                "shorter than an n-gram"
+                f"{link.label} can find nothing of {each['name']}: all of its {each['examples']:,} examples "
+                "are shorter than an n-gram"
             )
     return warnings
