@@ -1,5 +1,5 @@
-"""Warnings of deduplication that cannot do anything: a field that no document has, texts that are all shorter
-than what is compared, bands in which nothing meets.
+"""Warnings of steps that compare and cannot find anything: a field that no document has, texts that are all
+shorter than what is compared, bands in which nothing meets, an evaluation set without examples.
 
 They stop nothing, since a recipe may be right and its input small; a run says them and the report keeps them.
 What stops a run is in `budget.py`.
@@ -13,7 +13,8 @@ from dataprep.chain import Link
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
 from dataprep.report.duplicates import entries_of, total
-from dataprep.stages import copies, judge, near, passages, repeats
+from dataprep.stages import contaminated, copies, judge, near, passages, repeats
+from dataprep.stages.base import Stage
 from dataprep.stages.decisions import decisions_of, edits_of
 from dataprep.steps.ranking import RankingParams
 
@@ -23,9 +24,11 @@ LEAST_CHANCE = 0.1
 
 def dedup_warnings(plans: Plans) -> list[str]:
     """Of a run whose DECIDE is done."""
-    # decontaminate compares with evaluation sets, not documents with each other
-    edits = [link for link in edits_of(plans.recipe) if isinstance(link.params, RankingParams)]
-    found = [_of_edit(plans, link) for link in edits]
+    found = []
+    for link in edits_of(plans.recipe):
+        # decontaminate compares with evaluation sets, not documents with each other
+        is_dedup = isinstance(link.params, RankingParams)
+        found += [_of_edit(plans, link)] if is_dedup else _of_sets(plans, link)
     for link in decisions_of(plans.recipe):
         found.append(_of_exact(plans, link) if link.step.name == "exact_dedup" else _of_near(plans, link))
     return [each for each in found if each] + band_warnings(plans.recipe)
@@ -107,3 +110,18 @@ def _of_edit(plans: Plans, link: Link) -> str:
             f"(min_documents), and looked at {population:,}"
         )
     return ""
+
+
+def _of_sets(plans: Plans, link: Link) -> list[str]:
+    """Of `decontaminate`: sets of which nothing was tested. What is not tested is not clean."""
+    (examples,) = plans.entries[Stage(contaminated.EXAMPLES, link.label).name]
+    warnings = []
+    for each in examples.facts["sets"]:
+        if each["examples"] == 0:
+            warnings.append(f"{link.label}: the evaluation set {each['name']} holds no example")
+        elif each["tested"] == 0:
+            warnings.append(
+                f"{link.label} can find nothing of {each['name']}: all of its {each['examples']:,} examples "
+                "are shorter than an n-gram"
+            )
+    return warnings

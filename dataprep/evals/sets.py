@@ -13,7 +13,7 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -118,17 +118,33 @@ def read_set(file: EvalFile) -> EvalSet:
     for number, row in enumerate(_rows(file.path)):
         if not isinstance(row, dict):
             raise UserError("an example is not an object with fields", where=f"{file.path}, row {number}")
-        if fields is None:
-            fields = known_map(file.name, row)
-            if fields is None:
-                raise _unknown(file, list(row))
-        if number == 0 and not fields.fits(row):
-            missing = [name for name in fields.tested if name.partition(".")[0] not in row]
-            raise UserError(f"no field {', '.join(missing)} (there are: {', '.join(row)})", where=file.path)
+        if number == 0:
+            fields = _fields_of(file, row)
+        assert fields is not None
         examples.append(example_of(row, fields, number))
     if fields is None:
         fields = next(iter(known_maps(file.name)), FieldMap(question=("question",)))
     return EvalSet(file.name, digest_file(file.path).digest, fields, examples)
+
+
+def check_set(file: EvalFile) -> None:
+    """Look at the first example of a file. Raises UserError where `read_set` would for its sake."""
+    for row in _rows(file.path):
+        if not isinstance(row, dict):
+            raise UserError("an example is not an object with fields", where=f"{file.path}, row 0")
+        _fields_of(file, row)
+        return
+
+
+def _fields_of(file: EvalFile, row: Mapping[str, Any]) -> FieldMap:
+    """Where the fields of a file are, by its first row."""
+    fields = file.fields or known_map(file.name, row)
+    if fields is None:
+        raise _unknown(file, list(row))
+    if not fields.fits(row):
+        missing = [name for name in fields.tested if name.partition(".")[0] not in row]
+        raise UserError(f"no field {', '.join(missing)} (there are: {', '.join(row)})", where=file.path)
+    return fields
 
 
 def _unknown(file: EvalFile, names: list[str]) -> UserError:

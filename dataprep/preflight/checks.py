@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dataprep.chain import Link, labels
 from dataprep.older import older_of
+from dataprep.preflight.evals import check_evals
 from dataprep.preflight.folders import (
     Estimate,
     check_disk,
@@ -68,6 +69,7 @@ def preflight(
     problems += check_routes(recipe)
     problems += check_keeps(recipe)
     problems += _check_steps(recipe)
+    problems += check_evals(recipe)
     width, more = _check_tokenizer(recipe)
     problems += more
     problems += check_folders(recipe)

@@ -209,6 +209,24 @@ def test_files_that_steps_judge_by() -> None:
     ]
 
 
+@pytest.mark.usefixtures("here")
+def test_evaluation_sets_can_be_read() -> None:
+    source = "  web: {path: data/a.jsonl}\n"
+    write_lines("mine.jsonl", [{"q": "what is it?"}])
+    Path("broken.json").write_text("[")
+    Path("empty.jsonl").write_text("")
+    good = "{path: mine.jsonl, fields: {question: q}}, empty.jsonl"
+    assert check(source, f"steps=[{{decontaminate: {{evals: [{good}]}}}}]")
+    evals = "[mine.jsonl, broken.json, {path: mine.jsonl, name: other, fields: {question: stem}}]"
+    first, second, third, fourth = problems(
+        source, f"steps=[{{decontaminate: {{evals: {evals}}}}}, {{decontaminate: {{evals: [no*.jsonl]}}}}]"
+    )
+    assert "steps.0.decontaminate.evals: mine.jsonl: mine is no well-known set (there are: q); give" in first
+    assert "steps.0.decontaminate.evals: broken.json: an evaluation set is not json" in second
+    assert "steps.0.decontaminate.evals: mine.jsonl: no field stem (there are: q)" in third
+    assert "steps.1.decontaminate.evals: no evaluation set at no*.jsonl; paths count" in fourth
+
+
 def test_a_sample_needs_less_room(here: Path) -> None:
     whole = check("  web: {path: data/a.jsonl}\n")
     assert check("  web: {path: data/a.jsonl, sample: 10%}\n").text_bytes == whole.text_bytes // 10

@@ -85,6 +85,23 @@ def test_a_run_drops_what_is_contaminated_whatever_the_workers(folder: Path) -> 
     assert check(folder / "dropped-0" / "out")["contaminated"] == 0
 
 
+def test_a_set_of_which_nothing_is_tested_is_said(folder: Path) -> None:
+    sets = {"empty": [], "short": [{"q": "why?"}], "fine": [{"q": QUESTIONS["3"]}]}
+    evals = []
+    for name, rows in sets.items():
+        path = folder / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        evals.append({"path": str(path), "fields": {"question": "q"}})
+    other = folder / "untested"
+    other.mkdir()
+    (other / "in").symlink_to(folder / "in")
+    recipe = make_recipe(other, steps=[{"decontaminate": {"evals": evals}}], output=str(other / "out"))
+    assert run(recipe, workers=0).report["warnings"] == [
+        "decontaminate: the evaluation set empty holds no example",
+        "decontaminate can find nothing of short: all of its 1 examples are shorter than an n-gram",
+    ]
+
+
 def test_what_the_command_refuses(folder: Path) -> None:
     for arguments, words in (
         (["--evals", "none.jsonl"], "no evaluation set at none.jsonl"),
