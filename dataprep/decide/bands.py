@@ -32,6 +32,8 @@ Keys = npt.NDArray[np.uint64]
 
 FALSE_NEGATIVE_WEIGHT = 0.8
 BUCKET_LIMIT = 64
+MOST_BANDS = 254
+"""The number of a band has 8 bits of its keys (`kernels/partitions.py`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +73,7 @@ def best_bands(
     """(bands, rows) with the least weighted sum of the areas of false positives and false negatives: of the
     chance to meet below the threshold, and of that not to meet above it."""
     best, least = (1, 1), np.inf
-    for bands in range(1, permutations + 1):
+    for bands in range(1, min(permutations, MOST_BANDS) + 1):
         for rows in range(1, permutations // bands + 1):
             below = _area_of_missing(0.0, threshold, bands, rows)
             above = _area_of_missing(threshold, 1.0, bands, rows)

@@ -30,7 +30,7 @@ ONE_THREAD = {
     "TOKENIZERS_PARALLELISM": "false",
 }
 SAME_SETS = {"PYTHONHASHSEED": "0"}
-"""Nothing of ours depends on the order of a set. What a step of a user does then does not either."""
+"""Nothing of ours depends on the order of a set; if a step of the user's does, all workers still agree."""
 
 
 class _Worker:

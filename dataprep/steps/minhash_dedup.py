@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from dataprep.batch import Batch
-from dataprep.decide.bands import BUCKET_LIMIT, best_bands
+from dataprep.decide.bands import BUCKET_LIMIT, MOST_BANDS, best_bands
 from dataprep.kernels.minhash import signatures
 from dataprep.kernels.shingles import Shingling
 from dataprep.steps.base import Decision, Signals, unicode_version
@@ -28,8 +28,8 @@ class MinhashDedupParams(DedupParams):
     unit: Literal["words", "characters"] = "words"
     normalization: Literal["plain", "datatrove"] = "plain"
     permutations: Annotated[int, Field(ge=16, le=1024)] = 112
-    threshold: Annotated[float, Field(gt=0, le=1)] = 0.75
-    bands: Annotated[int, Field(ge=1)] | None = None
+    threshold: Annotated[float, Field(ge=0.01, le=1)] = 0.75
+    bands: Annotated[int, Field(ge=1, le=MOST_BANDS)] | None = None
     rows: Annotated[int, Field(ge=1)] | None = None
     bucket_limit: Annotated[int, Field(ge=1, le=10_000)] = BUCKET_LIMIT
     verify: Literal["exact", "estimate"] = "exact"

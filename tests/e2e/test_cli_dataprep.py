@@ -96,7 +96,7 @@ def test_set_changes_a_value(folder: Path) -> None:
     assert "gopher_quality.min_words: 50 -> 7" in json.dumps(json.loads(planned.stdout))
 
 
-@pytest.mark.parametrize("verb", ["run", "plan", "report", "verify"])
+@pytest.mark.parametrize("verb", ["run", "plan", "report", "verify", "explain", "duplicates", "similar"])
 def test_every_verb_explains_itself(verb: str) -> None:
     shown = dataprep(verb, "--help")
     assert shown.returncode == 0

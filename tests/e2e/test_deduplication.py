@@ -286,7 +286,7 @@ def test_a_disk_that_is_full_in_the_middle_of_signatures(
     write_pages(tmp_path / "in", pages())
     steps = [{"minhash_dedup": {"permutations": 1024, "bands": 128, "rows": 8}}]
     if needed is None:
-        steps[0]["minhash_dedup"].update(permutations=500, bands=500, rows=1)
+        steps[0]["minhash_dedup"].update(permutations=500, bands=250, rows=2)
     with small_files(monkeypatch, limit), pytest.raises(UserError) as caught:
         dedup(tmp_path, steps=steps)
     found = re.search(r"is full \(([\d,]+) bytes free, a file needs ([\d,]+)\)", str(caught.value))

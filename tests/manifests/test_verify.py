@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from manifests import check as check_module
@@ -487,6 +488,14 @@ def test_wrong_and_undamaged(change: Callable[[Path], None], file: str, what: st
     problems = verify(folder).problems
     assert f"{name}{file}" in [problem.file for problem in problems]
     assert any(what in problem.what for problem in problems), problems
+
+
+def test_a_table_from_before_there_were_sizes_of_clusters(folder: Path) -> None:
+    name = "prose/train-00000"
+    table = read_document_table(table_path(folder / name)).drop_columns(["cluster_size"])
+    pq.write_table(table, table_path(folder / name))
+    rewrite(folder, name)
+    assert verify(folder).problems == ()
 
 
 def test_a_document_without_its_end(folder: Path) -> None:

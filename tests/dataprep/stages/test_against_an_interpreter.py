@@ -129,7 +129,7 @@ def some_global_step(chance: Random) -> Step:
         "unit": chance.choice(["words", "characters", "characters"]),
         "threshold": chance.choice([0.4, 0.6, 0.8, 1.0]),
         "permutations": 1024,
-        "bands": 256,
+        "bands": 250,
         "rows": 1,
     }
     passages = {

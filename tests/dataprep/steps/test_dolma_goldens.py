@@ -12,8 +12,8 @@ No counterpart here:
 - URL rules of ad blockers (test_urls.py, TestUrlBlocker): lists of sites are the only kind here;
 - a bad word beside a comma: Dolma splits at white space and misses it; here as in datatrove it counts;
 - a listed page: Dolma compares whole URLs, here it covers what is below it;
-- test_deduper.py, test_mixer.py and tests/config: Bloom filters and spans, no steps; tests/data/warc is among
-  the tests of the readers; test_language.py and test_quality.py are those of DCLM again.
+- test_deduper.py, test_mixer.py and tests/config: Bloom filters and spans, no steps; test_warc.py: WARC is
+  read, not a step; test_language.py and test_quality.py: as those of DCLM.
 """
 
 from __future__ import annotations

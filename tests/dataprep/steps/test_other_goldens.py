@@ -5,9 +5,9 @@ text/test_text.py; test_url and test_language in filters/test_filters.py), on te
 
 Elsewhere: datatrove's filters for prose in test_datatrove_goldens.py, its PII in test_pii.py; what runs as a
 step of datatrove, such as SymbolLinesFormatter, in test_datatrove.py; CCNet's normaliser
-(tests/test_normalizer.py) in test_ccnet_text.py, its WET parser among the tests of the readers; datatrove's
-words and hashes (tests/pipeline/tokens/test_word_tokenizers.py, tests/test_hashing.py) in test_words.py and
-test_hashing.py of the kernels, beside spaCy and mmh3.
+(tests/test_normalizer.py) in test_ccnet_text.py; WET is read, not a step; datatrove's words and hashes
+(tests/pipeline/tokens/test_word_tokenizers.py, tests/test_hashing.py) among the kernels: test_words.py,
+test_shingles.py (beside spaCy) and test_hashing.py (beside mmh3).
 
 No counterpart here:
 - Data-Juicer: `lowercase` and `ignore_non_character` of its deduplicator (a transform above `exact_dedup`
