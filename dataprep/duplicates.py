@@ -21,7 +21,7 @@ from dataprep.last_run import plans_of_last_run
 from dataprep.narrate import printable
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
-from dataprep.stages.decisions import decisions_of
+from dataprep.stages.decisions import decisions_of, edits_of
 from dataprep.text_diff import Segment, differences
 from dataprep.texts_again import TextAgain, texts_of
 from dataprep.verdict_table import PLACE, Places
@@ -78,6 +78,10 @@ def _check(recipe: Recipe, step: str | None, source: str | None, top: int) -> No
             hint="add exact_dedup or minhash_dedup to `steps:`; what line_dedup and the like take out of "
             "texts is in the report",
         )
+    edits = [link.label for link in edits_of(recipe)]
+    if step in edits:
+        hint = "what it takes out of texts is in the report, and of a document in `dataprep explain`"
+        raise UserError(f"{step} removes no duplicates of documents", where="--step", hint=hint)
     if step is not None and step not in labels:
         raise UserError(
             f"no step {step!r} that removes duplicates{did_you_mean(step, labels)}", where="--step"

@@ -44,7 +44,12 @@ def older_of(link: Link) -> list[Older]:
     """The older corpora of a deduplication, in the order of the recipe. Raises UserError for one that cannot
     be compared."""
     params: Any = link.params
-    return [_opened(reference, link) for reference in params.against]
+    found = [_opened(reference, link) for reference in params.against]
+    names = [each.name for each in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"against names {twice} twice; the second would do nothing")
+    return found
 
 
 def described(link: Link) -> dict[str, Any]:

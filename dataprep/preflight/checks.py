@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dataprep.chain import Link, labels
-from dataprep.older import older_of
+from dataprep.older import folder_of, older_of
 from dataprep.preflight.evals import check_evals
 from dataprep.preflight.folders import (
     Estimate,
@@ -31,7 +31,8 @@ from dataprep.readers.formats import FORMATS_BY_SUFFIX, resolve
 from dataprep.readers.listing import InputFile, list_inputs
 from dataprep.recipe import Input, Recipe
 from dataprep.steps import step_of
-from dataprep.steps.base import Decision, consulted
+from dataprep.steps.base import consulted
+from dataprep.steps.ranking import DedupParams
 from dataprep.tokenizers import describe
 from manifests.errors import UserError
 from manifests.nodes import Loc
@@ -151,11 +152,15 @@ def _check_fields(options: ReadOptions, file: InputFile, format: str, loc: Loc) 
 
 
 def _check_steps(recipe: Recipe) -> Iterator[Problem]:
-    """Whether the files that steps judge by can be used, which would show after everything is measured."""
+    """Whether the files that steps measure and judge by can be used, which would show later, singly."""
+    output = Path(recipe.output).resolve()
     for index, (label, entry) in enumerate(zip(labels(recipe.steps), recipe.steps, strict=True)):
         try:
+            step_of(entry.name).depends(entry.parameters)
             consulted(step_of(entry.name), entry.parameters)
-            if isinstance(step_of(entry.name), Decision):
+            if isinstance(entry.parameters, DedupParams):
+                if any(folder_of(each).resolve() == output for each in entry.parameters.against):
+                    raise UserError("against names the output of this recipe, so nothing would be left")
                 older_of(Link(label, step_of(entry.name), entry.parameters))
         except UserError as error:
             yield Problem(("steps", index, entry.name), _one_line(error))

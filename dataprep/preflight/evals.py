@@ -16,15 +16,14 @@ from manifests.problems import Problem
 
 
 def check_evals(recipe: Recipe) -> Iterator[Problem]:
-    """One problem for each set that cannot be used, or for the step where its sets are not there."""
+    """One problem for each set that cannot be used."""
     for index, entry in enumerate(recipe.steps):
         if not isinstance(entry.parameters, DecontaminateParams):
             continue
         try:
             files = files_of(entry.parameters)
-        except UserError as error:
-            yield _problem(index, entry.name, error, with_place=False)
-            continue
+        except UserError:
+            continue  # a file that is not there; the check of steps says so
         for file in files:
             try:
                 check_set(file)
@@ -32,7 +31,7 @@ def check_evals(recipe: Recipe) -> Iterator[Problem]:
                 yield _problem(index, entry.name, error)
 
 
-def _problem(index: int, name: str, error: UserError, with_place: bool = True) -> Problem:
-    place = f"{error.where}: " if with_place and error.where else ""
+def _problem(index: int, name: str, error: UserError) -> Problem:
+    place = f"{error.where}: " if error.where else ""
     hint = "" if error.hint is None else f"; {error.hint}"
     return Problem(("steps", index, name, "evals"), f"{place}{error.what}{hint}")

@@ -19,6 +19,8 @@ from dataprep.kernels.xxh3 import hash64
 from dataprep.older import Older
 from dataprep.stages.base import Task
 from dataprep.stages.within import GROUP
+from manifests.errors import UserError
+from manifests.fingerprint import digest_file
 
 Int64s = npt.NDArray[np.int64]
 
@@ -46,6 +48,7 @@ def older_tasks(older: Sequence[Older], settings: Mapping[str, Any]) -> list[Tas
 
 def compared_in(payload: Mapping[str, Any]) -> tuple[dict[str, Any], npt.NDArray[np.uint64] | None]:
     """(what an older corpus left, and uint64 for each of it: different for what is kept apart)."""
+    _check_whole(payload)
     columns = read_columns(Path(payload["columns"]))
     if payload["within"] == "corpus":
         return columns, None
@@ -56,6 +59,18 @@ def compared_in(payload: Mapping[str, Any]) -> tuple[dict[str, Any], npt.NDArray
         )
         return columns, numbers[sources.indices.to_numpy()][columns["document"]]
     return columns, columns[GROUP]
+
+
+def _check_whole(payload: Mapping[str, Any]) -> None:
+    """Damaged hashes would match nothing, and nobody would see it."""
+    files = (payload["documents"], payload["columns"])
+    for file, expected in zip(files, payload["older"].split(), strict=True):
+        if digest_file(file).digest != expected:
+            raise UserError(
+                "a file of an older corpus is not what its manifest says",
+                where=file,
+                hint="it is damaged, or was just written again: run again, or `dataprep verify` it",
+            )
 
 
 def believed(edges: Int64s, borderline: Int64s, num_older: int, threshold_ppm: int) -> tuple[Int64s, Int64s]:

@@ -224,7 +224,15 @@ def test_evaluation_sets_can_be_read() -> None:
     assert "steps.0.decontaminate.evals: mine.jsonl: mine is no well-known set (there are: q); give" in first
     assert "steps.0.decontaminate.evals: broken.json: an evaluation set is not json" in second
     assert "steps.0.decontaminate.evals: mine.jsonl: no field stem (there are: q)" in third
-    assert "steps.1.decontaminate.evals: no evaluation set at no*.jsonl; paths count" in fourth
+    assert "steps.1.decontaminate: no evaluation set at no*.jsonl" in fourth
+
+
+@pytest.mark.usefixtures("here")
+def test_files_that_steps_measure_by() -> None:
+    steps = "steps=[{exclude: {ids_file: no.txt}}, {substring_dedup: {tokens: {file: no.json}}}]"
+    first, second = problems("  web: {path: data/a.jsonl}\n", steps)
+    assert "steps.0.exclude: cannot read a list" in first
+    assert "steps.1.substring_dedup: cannot read the file no.json" in second
 
 
 def test_a_sample_needs_less_room(here: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +158,33 @@ def test_a_threshold_may_differ_and_a_corpus_without_the_part_is_refused(older: 
     (link,) = decisions_of(recipe(older, "new", steps=[{"exact_dedup": against}]))
     with pytest.raises(UserError, match=r"old@1\.0\.0 has no dedup part"):
         older_of(link)
+
+
+def test_a_corpus_twice_and_the_output_itself_are_refused(older: Path, tmp_path: Path) -> None:
+    write(tmp_path / "new", NEW)
+    old, own = str(older / "old" / "out"), str(tmp_path / "new" / "out")
+    for against, complaint in (
+        ([old, old + "/"], r"against names old@1\.0\.0 twice"),
+        ([own], "against names the output of this recipe"),
+    ):
+        with pytest.raises(UserError) as caught:
+            run(recipe(tmp_path, "new", steps=[{"exact_dedup": {"against": against}}]), workers=0)
+        assert re.search(complaint, str(caught.value))
+
+
+@pytest.mark.parametrize("step", ["exact_dedup", "minhash_dedup"])
+def test_a_damaged_part_is_refused(older: Path, tmp_path: Path, step: str) -> None:
+    shutil.copytree(older / "old" / "out", tmp_path / "damaged")
+    file = tmp_path / "damaged" / f"dedup-{step}.arrow"
+    whole = file.read_bytes()
+    write(tmp_path / "new", NEW)
+    held = recipe(tmp_path, "new", steps=[{step: {"against": [str(tmp_path / "damaged")]}}])
+    file.write_bytes(whole[:-600] + bytes([whole[-600] ^ 1]) + whole[-599:])
+    with pytest.raises(UserError, match="a file of an older corpus is not what its manifest says") as caught:
+        run(held, workers=0)
+    assert str(file) in str(caught.value)
+    file.write_bytes(whole)
+    run(held, workers=0)
 
 
 def test_within_a_field_the_older_documents_are_grouped_too(older: Path, tmp_path: Path) -> None:

@@ -144,6 +144,9 @@ def test_what_cannot_be_shown(workspace: Path, step: Any, source: Any, top: int,
 def test_a_recipe_without_duplicates(workspace: Path) -> None:
     with pytest.raises(UserError, match="no step of this recipe removes duplicates"):
         find_duplicates(make_recipe(workspace, steps=[{"normalize": {}}]))
+    steps = [{"line_dedup": {}}, {"exact_dedup": {}}]
+    with pytest.raises(UserError, match="line_dedup removes no duplicates of documents"):
+        find_duplicates(make_recipe(workspace, steps=steps), "line_dedup")
     with pytest.raises(UserError, match="no minhash_dedup"):
         find_similar(make_recipe(workspace, steps=[{"exact_dedup": {}}]), b"a text")
 
