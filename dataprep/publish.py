@@ -104,7 +104,7 @@ def _replace(
     _link(plans, shards, folder)
     _link_dedup(plans, unsealed.dedup, folder)
     tokenized = plans.entries[tokenizer.STAGE][0]
-    link_or_copy(tokenized.file(tokenizer.FILE), folder / unsealed.tokenizer.file)
+    link_or_copy(tokenized.file(unsealed.tokenizer.file), folder / unsealed.tokenizer.file)
     if digest_file(folder / unsealed.tokenizer.file).digest != unsealed.tokenizer.digest:
         raise DamagedEntries(tokenizer.STAGE, [tokenized.key])
     write_input_list(folder / INPUTS_FILE, _inputs(plans))
@@ -257,7 +257,7 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
         version=recipe.version,
         dtype=plans.dtype,  # type: ignore[arg-type]
         tokenizer=TokenizerInfo(
-            file=tokenizer.FILE,
+            file=tokenizer.file_of(tokenized),
             digest=tokenized["digest"],
             vocab_size=tokenized["vocab_size"],
             eos_id=tokenized["eos_id"],
