@@ -111,8 +111,8 @@ class Tokenizer(Record):
 
     special_tokens   what "<|endoftext|>" in a document becomes: ordinary text, or ("parse") the special token
     append_eos       one end-of-text token ends each document and counts as one of its tokens
-    engine           "auto": gigatoken where it gives the ids of the reference (`tokenizers`, or `sentencepiece`
-                     for its models), decided once per run on a probe; or that reference by its name
+    engine           "auto": gigatoken where it gives the ids of the reference (`tokenizers`; for its models
+                     `sentencepiece`), decided once per run on a probe; or that reference by its name
     """
 
     train: TrainTokenizer | None = None

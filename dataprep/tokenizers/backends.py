@@ -1,9 +1,9 @@
 """The libraries that encode, behind one function each: Texts in, one flat array of ids and offsets out.
 
 `tokenizers` is the reference for any tokenizer.json, `sentencepiece` for its models: a few MB/s. gigatoken is
-the fast one: byte-level BPE and SentencePiece BPE, hundreds of MB/s, without a Python object for a document or
-an id. All run on the calling thread and share no lock with other processes. Which one is used is decided in
-engines.py, once per run.
+the fast one: byte-level BPE and SentencePiece BPE, hundreds of MB/s, without a Python object for a document
+or an id. All run on the calling thread and share no lock with other processes. Which one is used is decided
+in engines.py, once per run.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def gigatoken_json(definition: Definition) -> str:
 class Gigatoken:
     """gigatoken, fed with the text's own memory as an Awkward array of strings.
 
-    Raises whatever gigatoken raises on a tokenizer.json that it doesn't support (RuntimeError, ValueError), and
-    ValueError for a SentencePiece model that cannot be written as one.
+    Raises whatever gigatoken raises on a tokenizer.json that it doesn't support (RuntimeError, ValueError),
+    and ValueError for a SentencePiece model that cannot be written as one.
     """
 
     def __init__(self, definition: Definition) -> None:

@@ -2,10 +2,11 @@
 
 For a byte-level vocabulary every id stands for some bytes, so a text is a gather from a table of 256 and
 more short strings, at the speed of memory, and it is the text that was tokenized unless the tokenizer
-rewrote it first (a normalizer, a space put before it). So are SentencePiece models, without their library; but
-they give back another text where they normalize, remove spaces, have no piece for a character, or where the
-text held a "\u2581", which is how they write a space. Other vocabularies are decoded by `tokenizers`, which
-makes of them what it can. Which of all was exact is not decided here: who has the hash of the text compares it.
+rewrote it first (a normalizer, a space put before it). SentencePiece models are decoded the same way,
+without their library; but they give back another text where they normalize, remove spaces, have no piece for
+a character, or where the text held a U+2581, which is how they write a space. Other vocabularies are decoded
+by `tokenizers`, which makes of them what it can. Which of all was exact is not decided here: who has the hash
+of the text compares it.
 """
 
 from __future__ import annotations

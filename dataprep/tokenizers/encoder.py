@@ -1,8 +1,8 @@
 """Encoder: documents in, one flat array of token ids and the length of each document out.
 
 Built once in a worker, for the engine that engines.py chose for the run. It never changes the engine by
-itself: ids are always those of the reference (`tokenizers`, or `sentencepiece` for its models), and where the two
-libraries turn out to differ, `spot_check` stops the run.
+itself: ids are always those of the reference (`tokenizers`, or `sentencepiece` for its models), and where the
+two libraries turn out to differ, `spot_check` stops the run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A SentencePiece model as the tokenizer.json that gigatoken can load, and the bytes its ids stand for.
 
-The translation is what Llama's kind of tokenizer.json holds: a space before the text, spaces as "\u2581", one BPE
-over the whole of it, bytes for characters without a piece. It is never trusted: engines.py compares the ids
-with those of `sentencepiece`. What it cannot express is refused here, what gigatoken cannot do, there.
+The translation is what Llama's kind of tokenizer.json holds: a space before the text, spaces as U+2581, one
+BPE over the whole of it, bytes for characters without a piece. It is never trusted: engines.py compares the
+ids with those of `sentencepiece`. What it cannot express is refused here, what gigatoken cannot do, there.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def tokenizer_json_of(model: Model) -> str:
 
 
 def pieces_of(model: Model) -> Texts:
-    """The bytes of each id: of a byte piece that byte, of an unknown what SentencePiece writes for it; special
-    tokens as they are written in the vocabulary."""
+    """The bytes of each id: of a byte piece that byte, of an unknown what SentencePiece writes for it;
+    special tokens as they are written in the vocabulary."""
     return Texts.from_bytes([_bytes_of(piece.text, piece.kind, model) for piece in model.pieces])
 
 
@@ -95,8 +95,8 @@ def _bpe(model: Model) -> dict[str, Any]:
 
 
 def _merges(model: Model) -> list[list[str]]:
-    """SentencePiece joins the pair whose joined piece has the best score; so every pair that makes a piece is a
-    merge, in the order of the scores."""
+    """SentencePiece joins the pair whose joined piece has the best score; so every pair that makes a piece is
+    a merge, in the order of the scores."""
     ids = {piece.text: token_id for token_id, piece in enumerate(model.pieces) if piece.kind == NORMAL}
     found = []
     for text, token_id in ids.items():

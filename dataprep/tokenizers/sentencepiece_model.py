@@ -1,8 +1,9 @@
 """What a SentencePiece model file holds, read without the library.
 
 The file is a protocol buffer (sentencepiece_model.proto): pieces with a score and a kind each, and what was
-said when it was trained. Reading it here needs no package, so a corpus can be decoded without `sentencepiece`;
-encoding is that library's alone (backends.py), or gigatoken's with what sentencepiece_json.py makes of it.
+said when it was trained. Reading it here needs no package, so a corpus can be decoded without
+`sentencepiece`. Encoding is that library's alone (backends.py), or gigatoken's with what
+sentencepiece_json.py makes of the model.
 
 Special tokens: pieces of the kind "control" (`<s>`, `</s>`) are never read from text, "user defined" ones
 always are. `as_text` makes the first of the second where such a piece ends or begins documents.

@@ -5,9 +5,9 @@ A raw "<|endoftext|>" in crawled text must not become the id that ends documents
 entries with `special: false` stay. "parse" keeps all of them.
 
 Also removed is whatever would cut or change ids behind one's back: a stored truncation (one published file
-cuts every text at 192 tokens) and padding. SentencePiece never reads its control pieces from text, so there both
-policies differ only where the end-of-text piece is a user-defined one. Which ids end a document is `describe`'s to find; engines are in
-engines.py.
+cuts every text at 192 tokens) and padding. SentencePiece never reads its control pieces from text, so there
+both policies differ only where the end-of-text piece is a user-defined one. Which ids end a document is
+`describe`'s to find; engines are in engines.py.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ def describe(definition: Definition, eos: str | None = None, bos: str | None = N
             for token_id, piece in enumerate(model.pieces)
             if piece.kind == CONTROL or (piece.kind == USER_DEFINED and piece.text in usual)
         }
-        eos_names, bos_names = (model.eos_piece, *EOS_NAMES), (model.bos_piece, *BOS_NAMES)
+        eos_names: tuple[str, ...] = (model.eos_piece, *EOS_NAMES)
+        bos_names: tuple[str, ...] = (model.bos_piece, *BOS_NAMES)
         kind = model.model_type
     else:
         config, tokenizer = _load(definition)

@@ -13,6 +13,7 @@ import base64
 import binascii
 import functools
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def _parts(token: bytes, rank: int, ranks: dict[bytes, int]) -> list[bytes]:
     """What the merges of lower rank make of a token: the two parts that its own merge joins."""
     parts = [token[at : at + 1] for at in range(len(token))]
     while len(parts) > 2:
-        pairs = [ranks.get(left + right, rank) for left, right in zip(parts, parts[1:], strict=False)]
+        pairs = [ranks.get(left + right, rank) for left, right in pairwise(parts)]
         lowest = min(pairs)
         if lowest >= rank:
             break
