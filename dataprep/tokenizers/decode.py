@@ -24,7 +24,7 @@ from dataprep.kernels.texts import Offsets, Texts, concat, offsets_of
 from dataprep.kernels.token_bytes import bytes_of_tokens
 from dataprep.tokenizers.alphabet import byte_alphabet
 from dataprep.tokenizers.files import Definition
-from dataprep.tokenizers.sentencepiece_json import pieces_of
+from dataprep.tokenizers.sentencepiece_json import opening_pieces, pieces_of
 from dataprep.tokenizers.sentencepiece_model import parse_model
 from manifests.errors import UserError
 
@@ -46,12 +46,12 @@ class Decoder:
     """
 
     def __init__(self, definition: Definition) -> None:
-        self._drops_prefix = False
+        self._opens: npt.NDArray[np.bool_] | None = None
         if isinstance(definition, bytes):
             model = parse_model(definition)
             self.is_byte_level, self.rewrites = False, model.rewrites
             self._pieces: Texts | None = pieces_of(model)
-            self._drops_prefix = model.adds_prefix and not model.space_is_suffix
+            self._opens = opening_pieces(model)
             return
         try:
             config = json.loads(definition)
@@ -85,7 +85,7 @@ class Decoder:
             raise UserError(
                 f"an id is not of this tokenizer: {error}", hint="is it the tokenizer that made these tokens?"
             ) from None
-        return _without_prefix(texts) if self._drops_prefix else texts
+        return texts if self._opens is None else _without_prefix(texts, tokens, ends, self._opens)
 
     def _by_library(self, tokens: npt.NDArray[Any], ends: Offsets) -> Texts:
         borders = ends.tolist()
@@ -107,15 +107,15 @@ def document_groups(ends: Offsets, limit: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def _without_prefix(texts: Texts) -> Texts:
-    """Without the one space that was put before every text."""
-    sizes = texts.lengths
-    has_space = np.zeros(len(texts), dtype=bool)
-    filled = sizes > 0
-    has_space[filled] = texts.data[texts.offsets[:-1][filled]] == ord(" ")
+def _without_prefix(
+    texts: Texts, tokens: npt.NDArray[Any], ends: Offsets, opens: npt.NDArray[np.bool_]
+) -> Texts:
+    """Without the one space that was put before every text, where the first id is one that `opens` a word."""
+    has_space = np.diff(ends) > 0
+    has_space[has_space] = opens[tokens[ends[:-1][has_space]]]
     keep = np.ones(texts.data.size, dtype=bool)
     keep[texts.offsets[:-1][has_space]] = False
-    return Texts(texts.data[keep], offsets_of(sizes - has_space))
+    return Texts(texts.data[keep], offsets_of(texts.lengths - has_space))
 
 
 def _pieces(config: dict[str, Any], tokenizer: Tokenizer) -> Texts:

@@ -39,6 +39,8 @@ def read_tokenizer(path: Path) -> Definition:
         definition = load_tokenizer(path)
         if isinstance(definition, str):
             json.loads(definition)
+    except UserError as error:
+        raise UserError(error.what, where=error.where or str(path), hint=error.hint) from None
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read the tokenizer: {error}", where=str(path)) from None
     return definition

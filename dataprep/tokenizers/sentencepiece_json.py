@@ -11,6 +11,9 @@ import base64
 import json
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dataprep.kernels.texts import Texts
 from dataprep.tokenizers.sentencepiece_model import (
     BYTE,
@@ -57,6 +60,14 @@ def pieces_of(model: Model) -> Texts:
     """The bytes of each id: of a byte piece that byte, of an unknown what SentencePiece writes for it;
     special tokens as they are written in the vocabulary."""
     return Texts.from_bytes([_bytes_of(piece.text, piece.kind, model) for piece in model.pieces])
+
+
+def opening_pieces(model: Model) -> npt.NDArray[np.bool_]:
+    """bool [ids]: whose space, at the beginning of a text, is one that SentencePiece put there."""
+    adds = (model.adds_prefix or model.removes_spaces) and not model.space_is_suffix
+    return np.array(
+        [adds and piece.kind not in (UNKNOWN, CONTROL) and piece.text[:1] == SPACE for piece in model.pieces]
+    )
 
 
 def _bytes_of(text: str, kind: int, model: Model) -> bytes:

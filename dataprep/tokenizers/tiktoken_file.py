@@ -85,9 +85,7 @@ def _converted(data: bytes, pattern: str, special: tuple[tuple[str, int], ...]) 
     merges = []
     for token, rank in sorted(ranks.items(), key=lambda item: item[1]):
         if len(token) > 1:
-            parts = _parts(token, rank, ranks)
-            if len(parts) == 2:  # else no merge leads to it, and it is a token only where it is a whole cut
-                merges.append([spelled(part) for part in parts])
+            merges += [[spelled(left), spelled(right)] for left, right in _merges(token, rank, ranks)]
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
@@ -133,14 +131,16 @@ def _ranks(data: bytes) -> dict[bytes, int]:
     return ranks
 
 
-def _parts(token: bytes, rank: int, ranks: dict[bytes, int]) -> list[bytes]:
-    """What the merges of lower rank make of a token: the two parts that its own merge joins."""
+def _merges(token: bytes, rank: int, ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
+    """The pairs that are joined to a token: the one that its own bytes come to. Where they do not come to
+    two parts (Llama 3 has such tokens) other texts may, and it is every pair of tokens."""
     parts = [token[at : at + 1] for at in range(len(token))]
     while len(parts) > 2:
         pairs = [ranks.get(left + right, rank) for left, right in pairwise(parts)]
         lowest = min(pairs)
         if lowest >= rank:
-            break
+            cuts = [(token[:at], token[at:]) for at in range(1, len(token))]
+            return [(left, right) for left, right in cuts if left in ranks and right in ranks]
         at = pairs.index(lowest)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return parts
+    return [(parts[0], parts[1])]
