@@ -42,7 +42,7 @@ Root = Annotated[
 def import_tokens(
     output: Output,
     corpus: Annotated[str, typer.Option(help="Name of the new corpus.")],
-    tokenizer: Annotated[Path, typer.Option(help="The tokenizer.json that made the tokens.")],
+    tokenizer: Annotated[Path, typer.Option(help="The tokenizer that made the tokens.")],
     source: Named,
     version: Annotated[str, typer.Option(help="Version of the new corpus.")] = "1.0.0",
     holdout: Annotated[
@@ -240,7 +240,7 @@ def train_tokenizer(
     seed: Annotated[int, typer.Option(help="Of the choice of texts.", min=0)] = 0,
     text: Annotated[str, typer.Option(help="The field that holds the text.")] = "text",
     compare: Annotated[
-        list[Path], typer.Option(metavar="FILE", help="Another tokenizer.json to measure (repeatable).")
+        list[Path], typer.Option(metavar="FILE", help="Another tokenizer to measure (repeatable).")
     ] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:

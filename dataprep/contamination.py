@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dataprep.corpora.restore import restore
+from dataprep.corpora.tables import tokenizer_of
 from dataprep.decide.contamination import (
     Evidence,
     Rule,
@@ -88,7 +89,7 @@ def check_corpus(
     Raises UserError where either cannot be read."""
     index = shared_index(files, definition)
     corpus = open_corpus(path)
-    decoder = Decoder((corpus.folder / corpus.manifest.tokenizer.file).read_text(encoding="utf-8"))
+    decoder = Decoder(tokenizer_of(corpus))
     total, done, size_bytes, hits = sum(shard.tokens for shard in corpus.shards), 0, 0, []
     for shard in corpus.shards:
         parts = []

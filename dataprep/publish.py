@@ -28,6 +28,7 @@ from dataprep.stages.base import Stage
 from dataprep.stages.decisions import decisions_of
 from dataprep.steps import step_of
 from dataprep.steps.decontaminate import DecontaminateParams, files_of
+from dataprep.tokenizers.files import JSON_FILE, MODEL_FILE
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
@@ -104,11 +105,11 @@ def _replace(
     _link(plans, shards, folder)
     _link_dedup(plans, unsealed.dedup, folder)
     tokenized = plans.entries[tokenizer.STAGE][0]
-    link_or_copy(tokenized.file(tokenizer.FILE), folder / unsealed.tokenizer.file)
+    link_or_copy(tokenized.file(unsealed.tokenizer.file), folder / unsealed.tokenizer.file)
     if digest_file(folder / unsealed.tokenizer.file).digest != unsealed.tokenizer.digest:
         raise DamagedEntries(tokenizer.STAGE, [tokenized.key])
     write_input_list(folder / INPUTS_FILE, _inputs(plans))
-    _remove_stale(folder, shards)
+    _remove_stale(folder, shards, unsealed.tokenizer.file)
     lineage = unsealed.lineage.model_copy(update={"inputs_digest": digest_file(folder / INPUTS_FILE).digest})
     manifest = seal_corpus(folder, unsealed.model_copy(update={"lineage": lineage}), shards)
     return Published(folder, manifest, tuple(shards), report, True)
@@ -239,12 +240,13 @@ def _claim(folder: Path) -> None:
     write_atomic(folder / MARKER, b"The files of one corpus; see manifest.json. Made by dataprep run.\n")
 
 
-def _remove_stale(folder: Path, shards: Sequence[Shard]) -> None:
+def _remove_stale(folder: Path, shards: Sequence[Shard], tokenizer_file: str) -> None:
     """Remove shards that an older version of this corpus left, and what killed runs left unfinished."""
-    current = {shard.name + suffix for shard in shards for suffix in SUFFIXES}
+    current = {shard.name + suffix for shard in shards for suffix in SUFFIXES} | {tokenizer_file}
     for path in sorted(folder.iterdir()):
-        is_old_shard = path.name.endswith(SUFFIXES) and path.name not in current
-        if is_temporary(path) or (is_old_shard and not path.name.startswith(".")):
+        is_ours = path.name.endswith(SUFFIXES) or path.name in (JSON_FILE, MODEL_FILE)
+        is_old = is_ours and path.name not in current
+        if is_temporary(path) or (is_old and not path.name.startswith(".")):
             path.unlink()
 
 
@@ -257,7 +259,7 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
         version=recipe.version,
         dtype=plans.dtype,  # type: ignore[arg-type]
         tokenizer=TokenizerInfo(
-            file=tokenizer.FILE,
+            file=tokenizer.file_of(tokenized),
             digest=tokenized["digest"],
             vocab_size=tokenized["vocab_size"],
             eos_id=tokenized["eos_id"],
@@ -280,7 +282,11 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
             inputs_digest=digest_bytes(b""),
             steps=_step_records(plans),
             funnel=report["funnel"],
-            tools={"python": sys.version.split()[0], **{name: version(name) for name in TOOLS}},
+            tools={
+                "python": sys.version.split()[0],
+                **{name: version(name) for name in TOOLS},
+                **tokenizer.engine_versions(tokenizer.file_of(tokenized)),
+            },
             parents=_parents(plans),
             evals=_checked_sets(plans),
         ),

@@ -74,7 +74,8 @@ def combine(
             for shard in each.shards
         ]
         tokenizer = opened[0].manifest.tokenizer
-        link_file(opened[0].folder / tokenizer.file, folder / "tokenizer.json", "copy")
+        file = Path(tokenizer.file).name
+        link_file(opened[0].folder / tokenizer.file, folder / file, "copy")
         write_input_list(folder / "inputs.parquet", list(_inputs(opened, names)))
         manifest = _manifest(opened, names, corpus, version, folder)
         sealed = seal_corpus(folder, manifest, shards)
@@ -210,11 +211,12 @@ def _manifest(opened: Sequence[Corpus], names: Names, corpus: str, version_of: s
             for number, each in enumerate(opened)
         ]
     }
+    info = opened[0].manifest.tokenizer
     return Manifest(
         corpus=corpus,
         version=version_of,
         dtype=opened[0].manifest.dtype,
-        tokenizer=opened[0].manifest.tokenizer.model_copy(update={"file": "tokenizer.json"}),
+        tokenizer=info.model_copy(update={"file": Path(info.file).name}),
         sources={
             names[number, source]: described
             for number, each in enumerate(opened)

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from dataprep.corpora.card import dataset_card
 from dataprep.corpora.links import link_file
 from dataprep.corpora.restore import Restored, restore
-from dataprep.corpora.tables import table_of, tokenizer_json_of
+from dataprep.corpora.tables import table_of, tokenizer_of
 from dataprep.tokenizers.decode import Decoder
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
@@ -91,7 +91,8 @@ def export(
                 _TOKEN_LAYOUTS[to](corpus, shard, folder, link)
             if to in _NOTES:
                 _NOTES[to](corpus, folder)
-        link_file(corpus.folder / corpus.manifest.tokenizer.file, folder / "tokenizer.json", "copy")
+        file = corpus.manifest.tokenizer.file
+        link_file(corpus.folder / file, folder / Path(file).name, "copy")
         files = sum(each.is_file() for each in folder.rglob("*"))
     return Exported(
         out,
@@ -106,7 +107,7 @@ def export(
 
 
 def _export_texts(corpus: Corpus, folder: Path, to: str, approximate: bool, workers: int) -> int:
-    decoder = Decoder(tokenizer_json_of(corpus))
+    decoder = Decoder(tokenizer_of(corpus))
 
     def write(shard: Shard) -> int:
         target = folder / (
@@ -157,7 +158,7 @@ def _text_table(group: Restored) -> pa.Table:
 
 def _inexact(corpus: Corpus, shard: Shard, decoder: Decoder, group: Restored, row: int) -> UserError:
     (found,) = group.table.slice(row, 1).to_pylist()
-    why = "its vocabulary is not made of bytes"
+    why = "its vocabulary is not made of bytes" + (f" ({decoder.rewrites})" if decoder.rewrites else "")
     if corpus.manifest.sources[shard.source].content_hash != "text":
         why = "the corpus was imported without its texts"
     elif decoder.is_byte_level:
@@ -191,7 +192,7 @@ def _to_datatrove(corpus: Corpus, shard: Shard, folder: Path, link: str) -> None
     link_file(bin_path(corpus.prefix(shard)), target, link)
     write_atomic(Path(f"{target}.index"), corpus.reader(shard).offsets[1:].astype("<u8").tobytes())
     width = np.dtype(corpus.manifest.dtype).itemsize
-    lines = f"tokenizer.json|{width}\n{shard.tokens}\n{shard.tokens:,} tokens"
+    lines = f"{Path(corpus.manifest.tokenizer.file).name}|{width}\n{shard.tokens}\n{shard.tokens:,} tokens"
     write_atomic(Path(f"{target}.metadata"), lines.encode())
 
 

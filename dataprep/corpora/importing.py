@@ -26,6 +26,7 @@ from dataprep.corpora.spec import ImportSpec, imported_manifest
 from dataprep.corpora.tokenfile import TokenFile
 from dataprep.tokenizers import TokenizerFacts, describe
 from dataprep.tokenizers.decode import Decoder
+from dataprep.tokenizers.files import read_tokenizer, stored
 from manifests.corpus import Corpus
 from manifests.errors import UserError
 from manifests.fields import SUBSETS
@@ -59,9 +60,9 @@ def import_corpus(spec: ImportSpec, out: Path, workers: int = 1) -> Imported:
     Every token is read twice (to count and to hash). Memory for each of `workers` threads: one index and
     document table, about 150 bytes a document, and 200 MB. Raises UserError, which names the file.
     """
-    tokenizer_json = _read_tokenizer(spec.tokenizer)
-    facts = describe(tokenizer_json, eos=spec.eos)
-    decoder = Decoder(tokenizer_json)
+    definition = read_tokenizer(spec.tokenizer)
+    facts = describe(definition, eos=spec.eos)
+    decoder = Decoder(definition)
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.is_dir() and any(out.iterdir()):
         raise UserError("the folder is not empty", where=str(out), hint="import into a new folder")
@@ -77,13 +78,13 @@ def import_corpus(spec: ImportSpec, out: Path, workers: int = 1) -> Imported:
                     made.append(_finished(pending))
             while pending:
                 made.append(_finished(pending))
-        write_atomic(folder / "tokenizer.json", tokenizer_json.encode())
+        write_atomic(folder / facts.file, stored(definition))
         inputs = [entry for job, shard, _ in made for entry in _inputs(job, shard)]
         write_input_list(folder / "inputs.parquet", inputs)
         by_source: dict[str, Facts] = {}
         for job, _, found in made:
             by_source[job.source] = add(by_source.get(job.source), found)
-        probe = {source: reproduced(tokenizer_json, decoder, found) for source, found in by_source.items()}
+        probe = {source: reproduced(definition, decoder, found) for source, found in by_source.items()}
         _check_probe(probe, spec)
         notes = [f"{job.name}: {note}" for job, _, _ in made for note in job.file.notes]
         shards = [(job, shard) for job, shard, _ in made]
@@ -200,13 +201,6 @@ def _finished(pending: deque[tuple[Job, Future[tuple[Shard, Facts]]]]) -> tuple[
     return (job, *future.result())
 
 
-def _read_tokenizer(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read the tokenizer: {error}", where=str(path)) from None
-
-
 def _inputs(job: Job, shard: Shard) -> list[InputFile]:
     linked = _is_linked(job.file)
     entries = []
@@ -224,5 +218,5 @@ def _check_probe(probe: Mapping[str, tuple[int, int]], spec: ImportSpec) -> None
                 f"of {tried} documents of {source}, decoded and encoded again, none has the ids that it had: "
                 "these tokens are of another tokenizer",
                 where=str(spec.tokenizer),
-                hint="give the tokenizer.json that made them; is the dtype right (--dtype)?",
+                hint="give the tokenizer that made them; is the dtype right (--dtype)?",
             )

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from tokenizers import Tokenizer
 
 from dataprep.columnfile import hashes_to_arrow
 from dataprep.corpora.tokenfile import TokenFile
 from dataprep.kernels.hashing import hash128
-from dataprep.kernels.texts import offsets_of
-from dataprep.tokenizers import TokenizerFacts, strip_special
+from dataprep.kernels.texts import Texts, offsets_of
+from dataprep.tokenizers import Encoder, TokenizerFacts, describe, strip_special
+from dataprep.tokenizers.backends import reference_name
 from dataprep.tokenizers.decode import Decoder, document_groups
+from dataprep.tokenizers.files import Definition
 from manifests.errors import UserError
 from manifests.shard import table_path
 from manifests.tables import document_schema, write_document_table
@@ -172,16 +173,15 @@ def _table(
     )
 
 
-def reproduced(tokenizer_json: str, decoder: Decoder, facts: Facts) -> tuple[int, int]:
+def reproduced(definition: Definition, decoder: Decoder, facts: Facts) -> tuple[int, int]:
     """(documents whose ids the tokenizer gives again, documents tried) of a few samples.
 
     Decoded, encoded, and compared without the special tokens at their ends. A tokenizer that rewrites
     texts, or documents that were cut, may fail here and be right; all of them failing means another
     tokenizer.
     """
-    described = Tokenizer.from_str(tokenizer_json)
-    special = {token_id for token_id, token in described.get_added_tokens_decoder().items() if token.special}
-    encoder = Tokenizer.from_str(strip_special(tokenizer_json, "text"))
+    special = set(describe(definition).special_tokens.values())
+    encoder = Encoder(strip_special(definition, "text"), reference_name(definition), None)
     equal = tried = 0
     for sample in facts.samples:
         ids = sample.tolist()
@@ -192,7 +192,7 @@ def reproduced(tokenizer_json: str, decoder: Decoder, facts: Facts) -> tuple[int
         if not ids:
             continue
         (text,) = decoder.decode(np.array(ids), np.array([len(ids)]))
-        again = encoder.encode(text.decode("utf-8", errors="replace"), add_special_tokens=False).ids
+        again, _ = encoder.encode(Texts.from_strings([text.decode("utf-8", errors="replace")]))
         tried += 1
-        equal += again == ids
+        equal += again.tolist() == ids
     return equal, tried

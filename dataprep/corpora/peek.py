@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dataprep.corpora.restore import restore
-from dataprep.corpora.tables import inputs_of, table_of, tokenizer_json_of
+from dataprep.corpora.tables import inputs_of, table_of, tokenizer_of
 from dataprep.narrate import printable
 from dataprep.tokenizers.decode import Decoder
 from manifests.corpus import Corpus, open_corpus
@@ -84,7 +84,7 @@ def peek(
             where=str(path),
             hint="give its id, its content hash, or file:position",
         )
-    decoder = Decoder(tokenizer_json_of(corpus))
+    decoder = Decoder(tokenizer_of(corpus))
     title = f"{corpus.manifest.corpus}@{corpus.manifest.version}"
     return {"corpus": title, "documents": [_shown(corpus, decoder, *each) for each in found], "more": more}
 

@@ -84,6 +84,7 @@ def imported_manifest(
         version=spec.version,
         dtype=dtype,  # type: ignore[arg-type]
         tokenizer=TokenizerInfo(
+            file=facts.file,
             digest=facts.digest,
             vocab_size=facts.vocab_size,
             eos_id=facts.eos_id,

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dataprep.columnfile import hashes_from_arrow
+from dataprep.tokenizers.files import Definition, load_stored
 from manifests.corpus import Corpus
 from manifests.lists import InputFile, Shard, read_input_list
 from manifests.shard import table_path
@@ -57,9 +58,9 @@ def inputs_of(corpus: Corpus) -> dict[tuple[str, str], InputFile]:
     return {(entry.source, entry.name): entry for entry in entries}
 
 
-def tokenizer_json_of(corpus: Corpus) -> str:
-    """The text of the tokenizer of a corpus."""
-    return (corpus.folder / corpus.manifest.tokenizer.file).read_text("utf-8")
+def tokenizer_of(corpus: Corpus) -> Definition:
+    """The tokenizer of a corpus."""
+    return load_stored(corpus.folder / corpus.manifest.tokenizer.file)
 
 
 def places(corpus: Corpus) -> Iterator[tuple[str, str]]:

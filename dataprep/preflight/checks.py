@@ -7,6 +7,7 @@ reports. The folders and the room in them are in `folders.py`, the look at a fil
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ from dataprep.steps import step_of
 from dataprep.steps.base import consulted
 from dataprep.steps.ranking import DedupParams
 from dataprep.tokenizers import describe
+from dataprep.tokenizers.backends import reference_name
+from dataprep.tokenizers.files import load_tokenizer
 from manifests.errors import UserError
 from manifests.nodes import Loc
 from manifests.problems import Problem
@@ -173,13 +176,23 @@ def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:
         return dtype_for_vocab(settings.train.vocab_size).itemsize, []
     at = ("tokenizer", "file")
     try:
-        facts = describe(Path(str(settings.file)).read_text(encoding="utf-8"))
+        definition = load_tokenizer(Path(str(settings.file)))
+        facts = describe(definition)
     except UserError as error:
         return 2, [Problem(at, f"{settings.file}: {_one_line(error)}")]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         reason = "not a UTF-8 text" if reason is None else reason.lower()
         return 2, [Problem(at, f"cannot read {settings.file}: {reason}")]
+    reference = reference_name(definition)
+    if settings.engine not in ("auto", reference):
+        message = f"{settings.engine} cannot encode with {settings.file}; its reference is {reference}"
+        return 2, [Problem(("tokenizer", "engine"), message)]
+    if reference == "sentencepiece" and importlib.util.find_spec(reference) is None:
+        message = (
+            f"{settings.file} is a SentencePiece model; it needs `pip install 'headrace[sentencepiece]'`"
+        )
+        return 2, [Problem(at, message)]
     if settings.append_eos and facts.eos_id is None:
         message = f"{settings.file} has no end-of-text token to append; say append_eos: false"
         return 2, [Problem(at, message)]

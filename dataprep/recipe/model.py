@@ -107,18 +107,19 @@ class TrainTokenizer(Record):
 
 
 class Tokenizer(Record):
-    """Trained here, or read from a tokenizer.json.
+    """Trained here, or read from a file: a tokenizer.json, a SentencePiece model, or tiktoken's ranks.
 
     special_tokens   what "<|endoftext|>" in a document becomes: ordinary text, or ("parse") the special token
     append_eos       one end-of-text token ends each document and counts as one of its tokens
-    engine           "auto": gigatoken where it gives the ids of `tokenizers`, decided once per run on a probe
+    engine           "auto": gigatoken where it gives the ids of the reference (`tokenizers`; for its models
+                     `sentencepiece`), decided once per run on a probe; or that reference by its name
     """
 
     train: TrainTokenizer | None = None
     file: Text | None = None
     special_tokens: Literal["text", "parse"] = "text"
     append_eos: bool = True
-    engine: Literal["auto", "tokenizers"] = "auto"
+    engine: Literal["auto", "tokenizers", "sentencepiece"] = "auto"
 
     @property
     def sample_bytes(self) -> int:

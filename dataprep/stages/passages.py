@@ -36,9 +36,10 @@ from dataprep.stages.cuts import write_cuts
 from dataprep.stages.groups import Group
 from dataprep.stages.measure import SplitPlan
 from dataprep.stages.repeats import passed, places_of
-from dataprep.stages.tokenizer import engine_versions, read_tokenizer_file
+from dataprep.stages.tokenizer import engine_versions
 from dataprep.tokenizers import Encoder, strip_special
 from dataprep.tokenizers.engines import choose_engine
+from dataprep.tokenizers.files import JSON_FILE, read_tokenizer
 from dataprep.tokenizers.spelling import (
     BYTE_SIZES,
     Spelling,
@@ -80,7 +81,7 @@ def passages_tasks(
             "above": [described for _, described in above],
             "passed": verdicts.facts["passed_digests"][place],
             "tokens": params.model_dump(mode="json")["tokens"],
-            "depends": {**link.step.depends(link.params), **engine_versions()},
+            "depends": {**link.step.depends(link.params), **engine_versions(JSON_FILE)},
         }
         payload = {
             "split": plan.split.to_dict(),
@@ -117,11 +118,11 @@ def _spelling(path: str | None, probe: Texts | None = None) -> tuple[Spelling | 
     """What tokens are spelled like, and what makes them; nothing where bytes are tokens."""
     if path is None:
         return None, None
-    text = read_tokenizer_file(Path(path))
-    spelling = spelling_of(text)
+    definition = read_tokenizer(Path(path))
+    spelling = spelling_of(definition)
     if probe is None:
         return spelling, None
-    encoding = strip_special(text, "text")
+    encoding = strip_special(definition, "text")
     engine = choose_engine(encoding, probe.slice(0, min(len(probe), 64))).engine
     return spelling, Encoder(encoding, engine, None)
 

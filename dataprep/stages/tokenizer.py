@@ -1,14 +1,13 @@
 """TOKENIZER: trained on the sample or read from a file, and the choice of the engine that will run it.
 
-One task a run. gigatoken encodes only if it gave the ids of `tokenizers` on every probed text; the choice
+One task a run. gigatoken encodes only if it gave the ids of the reference on every probed text; the choice
 and its reason are in the receipt, in the key of WRITE and in the manifest, and hold for the whole run.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +18,36 @@ from dataprep.recipe.model import PROBE_BYTES
 from dataprep.stages import sample
 from dataprep.stages.base import Task, input_changed
 from dataprep.tokenizers import EngineChoice, choose_engine, describe, strip_special, train_bpe
+from dataprep.tokenizers.files import JSON_FILE, Definition, file_name, read_tokenizer, stored
 from manifests.errors import UserError
 from manifests.files import write_atomic
 from manifests.fingerprint import digest_bytes
 
 STAGE = "tokenizer"
 VERSION = 1
-FILE = "tokenizer.json"
-ENCODING_FILE = "encoding.json"
-"""What the engines load: FILE without its special tokens, unless the recipe says `special_tokens: parse`."""
+ENCODING_STEM = "encoding"
+"""What the engines load, "encoding.json" or "encoding.model": the tokenizer without its special tokens,
+unless the recipe says `special_tokens: parse`."""
 
 
 def task_of(recipe: Recipe, samples: Sequence[Entry]) -> Task:
     settings = recipe.tokenizer
+    file = JSON_FILE
     described: dict[str, Any] = {"special_tokens": settings.special_tokens, "engine": settings.engine}
     payload = dict(described)
     if settings.train is not None:
         described["train"] = payload["train"] = settings.train.model_dump(mode="json")
     else:
-        text = read_tokenizer_file(Path(str(settings.file)))
-        described["file"] = digest_bytes(text.encode())
+        definition = read_tokenizer(Path(str(settings.file)))
+        file = file_name(definition)
+        described["file"] = digest_bytes(stored(definition))
         payload["file"] = str(Path(str(settings.file)).absolute())
         payload["digest"] = described["file"]
     components = {
         "version": VERSION,
         "samples": [entry.key for entry in samples],
         "tokenizer": described,
-        "depends": engine_versions(),
+        "depends": engine_versions(file),
     }
     payload["samples"] = [entry.key for entry in samples]
     return Task("tokenizer", key_of(components), components, payload)
@@ -59,21 +61,22 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
                 "no document is left to train a tokenizer on",
                 hint="run with a tokenizer file or with fewer steps, and read the report",
             )
-        tokenizer_json = train_bpe(texts.to_strings(), payload["train"]["vocab_size"])
+        definition: Definition = train_bpe(texts.to_strings(), payload["train"]["vocab_size"])
     else:
-        tokenizer_json = read_tokenizer_file(Path(payload["file"]))
-        if digest_bytes(tokenizer_json.encode()) != payload["digest"]:
+        definition = read_tokenizer(Path(payload["file"]))
+        if digest_bytes(stored(definition)) != payload["digest"]:
             raise input_changed(payload["file"])
-    facts = describe(tokenizer_json)
-    encoding_json = strip_special(tokenizer_json, payload["special_tokens"])
+    facts = describe(definition)
+    encoding = strip_special(definition, payload["special_tokens"])
     if payload["engine"] == "auto":
-        choice = choose_engine(encoding_json, texts.slice(0, max(1, _count_within(texts, PROBE_BYTES))))
+        choice = choose_engine(encoding, texts.slice(0, max(1, _count_within(texts, PROBE_BYTES))))
     else:
-        choice = EngineChoice("tokenizers", "the recipe asks for it")
-    write_atomic(folder / FILE, tokenizer_json.encode())
-    write_atomic(folder / ENCODING_FILE, encoding_json.encode())
+        choice = EngineChoice(payload["engine"], "the recipe asks for it")
+    write_atomic(folder / facts.file, stored(definition))
+    write_atomic(folder / encoding_file(facts.file), stored(encoding))
     return {
-        "digest": digest_bytes(tokenizer_json.encode()),
+        "file": facts.file,
+        "digest": facts.digest,
         "vocab_size": facts.vocab_size,
         "eos_id": facts.eos_id,
         "bos_id": facts.bos_id,
@@ -86,17 +89,27 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
     }
 
 
-def read_tokenizer_file(path: Path) -> str:
+def encoding_file(file: str) -> str:
+    """The name of what the engines load, beside the tokenizer that is called `file`."""
+    return ENCODING_STEM + Path(file).suffix
+
+
+def file_of(facts: Mapping[str, Any]) -> str:
+    """What the tokenizer of this stage's facts is called; those of older runs don't say."""
+    return str(facts.get("file", JSON_FILE))
+
+
+def engine_versions(file: str) -> dict[str, str]:
+    """Of the libraries that the ids of such a tokenizer may come from."""
+    reference = ("tokenizers",) if file == JSON_FILE else ("tokenizers", "sentencepiece")
     try:
-        text = path.read_text(encoding="utf-8")
-        json.loads(text)
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read the tokenizer: {error}", where=str(path)) from None
-    return text
-
-
-def engine_versions() -> dict[str, str]:
-    return {name: version(name) for name in ("gigatoken", "tokenizers")}
+        return {name: version(name) for name in ("gigatoken", *reference)}
+    except PackageNotFoundError:
+        raise UserError(
+            "a SentencePiece model, and the package that encodes with it is not installed",
+            where=file,
+            hint="pip install 'headrace[sentencepiece]'",
+        ) from None
 
 
 def _count_within(texts: Any, limit_bytes: int) -> int:

@@ -35,6 +35,7 @@ from dataprep.stages import decide, measure, reread, tokenizer
 from dataprep.stages.base import Task
 from dataprep.stages.measure import SplitPlan
 from dataprep.tokenizers import Encoder
+from dataprep.tokenizers.files import load_stored
 
 STAGE = "write"
 VERSION = 3
@@ -57,7 +58,7 @@ def tasks_of(
             "tokenizer": tokenized.facts["digest"],
             "special_tokens": tokenized.facts["special_tokens"],
             "engine": tokenized.facts["engine"],
-            "versions": tokenizer.engine_versions(),
+            "versions": tokenizer.engine_versions(tokenizer.file_of(tokenized.facts)),
             "append_eos": recipe.append_eos,
             "eos_id": tokenized.facts["eos_id"],
             "dtype": dtype,
@@ -166,5 +167,8 @@ def gathered(tokens: Any, lengths: npt.NDArray[np.int64], rows: npt.NDArray[np.i
 
 def _encoder(payload: Mapping[str, Any], cache: Cache) -> Encoder:
     encoding = payload["encoding"]
-    text = cache.get(tokenizer.STAGE, payload["tokenizer"]).file(tokenizer.ENCODING_FILE).read_text("utf-8")
-    return Encoder(text, encoding["engine"], encoding["eos_id"] if encoding["append_eos"] else None)
+    entry = cache.get(tokenizer.STAGE, payload["tokenizer"])
+    path = entry.file(tokenizer.encoding_file(tokenizer.file_of(entry.facts)))
+    return Encoder(
+        load_stored(path), encoding["engine"], encoding["eos_id"] if encoding["append_eos"] else None
+    )

@@ -1,19 +1,24 @@
-"""The two libraries that encode, behind one function each: Texts in, one flat array of ids and offsets out.
+"""The libraries that encode, behind one function each: Texts in, one flat array of ids and offsets out.
 
-`tokenizers` is the reference: any tokenizer.json, a few MB/s. gigatoken is the fast one: byte-level BPE and
-SentencePiece BPE, hundreds of MB/s, without a Python object for a document or an id. Both run on the calling
-thread and share no lock with other processes. Which one is used is decided in engines.py, once per run.
+`tokenizers` is the reference for any tokenizer.json, `sentencepiece` for its models: a few MB/s. gigatoken is
+the fast one: byte-level BPE and SentencePiece BPE, hundreds of MB/s, without a Python object for a document
+or an id. All run on the calling thread and share no lock with other processes. Which one is used is decided
+in engines.py, once per run.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from dataprep.kernels.texts import Offsets, Texts, offsets_of
+from dataprep.tokenizers.files import Definition
+from dataprep.tokenizers.sentencepiece_json import tokenizer_json_of
+from dataprep.tokenizers.sentencepiece_model import parse_model
+from manifests.errors import UserError
 
 Ids = npt.NDArray[np.uint32]
 
@@ -54,14 +59,54 @@ class Reference:
         return (np.concatenate(ids) if ids else np.zeros(0, dtype=np.uint32)), offsets_of(lengths)
 
 
+class SentencePiece:
+    """`sentencepiece`, an optional package. Ids come as one array a text, or as lists before its 0.2.2."""
+
+    def __init__(self, model: bytes) -> None:
+        try:
+            from sentencepiece import SentencePieceProcessor
+        except ImportError:
+            raise UserError(
+                "a SentencePiece model, and the package that encodes with it is not installed",
+                hint="pip install 'headrace[sentencepiece]'",
+            ) from None
+        parse_model(model)  # the library aborts on some damaged files, with a message of its own
+        self._processor = SentencePieceProcessor(model_proto=model)
+        self._encode = getattr(self._processor, "EncodeAsNumpy", self._processor.EncodeAsIds)
+
+    def encode(self, texts: Texts) -> tuple[Ids, Offsets]:
+        ids: list[Ids] = []
+        for batch in batches(texts, REFERENCE_BATCH_BYTES):
+            # One thread, and nothing before or after the text, whatever a model or its caller has set.
+            encoded = self._encode(batch.to_strings(), num_threads=1, add_bos=False, add_eos=False)
+            ids += [np.asarray(each, dtype=np.uint32) for each in encoded]
+        lengths = np.fromiter((each.size for each in ids), dtype=np.int64, count=len(ids))
+        return (np.concatenate(ids) if ids else np.zeros(0, dtype=np.uint32)), offsets_of(lengths)
+
+
+def reference_name(definition: Definition) -> Literal["tokenizers", "sentencepiece"]:
+    """The library whose ids count."""
+    return "tokenizers" if isinstance(definition, str) else "sentencepiece"
+
+
+def reference_of(definition: Definition) -> Backend:
+    return Reference(definition) if isinstance(definition, str) else SentencePiece(definition)
+
+
+def gigatoken_json(definition: Definition) -> str:
+    """What gigatoken loads. Raises ValueError for a SentencePiece model that no tokenizer.json can say."""
+    return definition if isinstance(definition, str) else tokenizer_json_of(parse_model(definition))
+
+
 class Gigatoken:
     """gigatoken, fed with the text's own memory as an Awkward array of strings.
 
-    Raises whatever gigatoken raises on a tokenizer.json that it doesn't support (RuntimeError, ValueError).
+    Raises whatever gigatoken raises on a tokenizer.json that it doesn't support (RuntimeError, ValueError),
+    and ValueError for a SentencePiece model that cannot be written as one.
     """
 
-    def __init__(self, encoding_json: str) -> None:
-        self._json = encoding_json
+    def __init__(self, definition: Definition) -> None:
+        self._json = gigatoken_json(definition)
         self._load()
 
     def _load(self) -> None:

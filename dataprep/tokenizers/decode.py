@@ -2,9 +2,11 @@
 
 For a byte-level vocabulary every id stands for some bytes, so a text is a gather from a table of 256 and
 more short strings, at the speed of memory, and it is the text that was tokenized unless the tokenizer
-rewrote it first (a normalizer, a space put before it). Other vocabularies are decoded by `tokenizers`,
-which makes of them what it can. Which of both was exact is not decided here: who has the hash of the text
-compares it.
+rewrote it first (a normalizer, a space put before it). SentencePiece models are decoded the same way,
+without their library; but they give back another text where they normalize, remove spaces, have no piece for
+a character, or where the text held a U+2581, which is how they write a space. Other vocabularies are decoded
+by `tokenizers`, which makes of them what it can. Which of all was exact is not decided here: who has the hash
+of the text compares it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ from tokenizers import Tokenizer
 
 from dataprep.kernels.texts import Offsets, Texts, concat, offsets_of
 from dataprep.kernels.token_bytes import bytes_of_tokens
+from dataprep.tokenizers.alphabet import byte_alphabet
+from dataprep.tokenizers.files import Definition
+from dataprep.tokenizers.sentencepiece_json import opening_pieces, pieces_of
+from dataprep.tokenizers.sentencepiece_model import parse_model
 from manifests.errors import UserError
 
 TOKENS_AT_ONCE = 1 << 20
@@ -30,7 +36,7 @@ SEQUENCES = ("decoders", "pretokenizers", "normalizers")
 
 
 class Decoder:
-    """Decodes with one tokenizer.json.
+    """Decodes with one tokenizer.json or SentencePiece model.
 
     is_byte_level  whether ids are strings of bytes
     rewrites       what the tokenizer does to a text before it cuts it, in words; "" for nothing. Then even a
@@ -39,10 +45,17 @@ class Decoder:
     Special tokens come out as they are written in the vocabulary. Memory: the vocabulary.
     """
 
-    def __init__(self, tokenizer_json: str) -> None:
+    def __init__(self, definition: Definition) -> None:
+        self._opens: npt.NDArray[np.bool_] | None = None
+        if isinstance(definition, bytes):
+            model = parse_model(definition)
+            self.is_byte_level, self.rewrites = False, model.rewrites
+            self._pieces: Texts | None = pieces_of(model)
+            self._opens = opening_pieces(model)
+            return
         try:
-            config = json.loads(tokenizer_json)
-            self._tokenizer = Tokenizer.from_str(tokenizer_json)
+            config = json.loads(definition)
+            self._tokenizer = Tokenizer.from_str(definition)
         except Exception as error:  # `tokenizers` raises the bare class
             raise UserError(f"this is not a tokenizer.json that `tokenizers` can load: {error}") from None
         self.is_byte_level = "ByteLevel" in _types(config.get("decoder"))
@@ -67,11 +80,12 @@ class Decoder:
 
     def _by_table(self, tokens: npt.NDArray[Any], ends: Offsets, pieces: Texts) -> Texts:
         try:
-            return Texts(*bytes_of_tokens(tokens, ends, pieces.data, pieces.offsets))
+            texts = Texts(*bytes_of_tokens(tokens, ends, pieces.data, pieces.offsets))
         except ValueError as error:
             raise UserError(
                 f"an id is not of this tokenizer: {error}", hint="is it the tokenizer that made these tokens?"
             ) from None
+        return texts if self._opens is None else _without_prefix(texts, tokens, ends, self._opens)
 
     def _by_library(self, tokens: npt.NDArray[Any], ends: Offsets) -> Texts:
         borders = ends.tolist()
@@ -93,14 +107,15 @@ def document_groups(ends: Offsets, limit: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-def byte_alphabet() -> dict[str, int]:
-    """GPT-2's printable stand-ins for the 256 bytes: bytes that print stand for themselves, the rest, in
-    order, for the code points from 256 on."""
-    printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in set(printing)]
-    return {chr(byte): byte for byte in printing} | {
-        chr(256 + place): byte for place, byte in enumerate(others)
-    }
+def _without_prefix(
+    texts: Texts, tokens: npt.NDArray[Any], ends: Offsets, opens: npt.NDArray[np.bool_]
+) -> Texts:
+    """Without the one space that was put before every text, where the first id is one that `opens` a word."""
+    has_space = np.diff(ends) > 0
+    has_space[has_space] = opens[tokens[ends[:-1][has_space]]]
+    keep = np.ones(texts.data.size, dtype=bool)
+    keep[texts.offsets[:-1][has_space]] = False
+    return Texts(texts.data[keep], offsets_of(texts.lengths - has_space))
 
 
 def _pieces(config: dict[str, Any], tokenizer: Tokenizer) -> Texts:

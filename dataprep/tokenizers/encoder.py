@@ -1,8 +1,8 @@
 """Encoder: documents in, one flat array of token ids and the length of each document out.
 
 Built once in a worker, for the engine that engines.py chose for the run. It never changes the engine by
-itself: ids are always those of `tokenizers`, and where the two libraries turn out to differ, `spot_check`
-stops the run.
+itself: ids are always those of the reference (`tokenizers`, or `sentencepiece` for its models), and where the
+two libraries turn out to differ, `spot_check` stops the run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy.typing as npt
 from dataprep.kernels.codepoints import CodePointSet, texts_with_code_points
 from dataprep.kernels.gather import gather_documents
 from dataprep.kernels.texts import Offsets, Texts, concat
-from dataprep.tokenizers.backends import Backend, Gigatoken, Ids, Reference
+from dataprep.tokenizers.backends import Backend, Gigatoken, Ids, reference_name, reference_of
+from dataprep.tokenizers.files import Definition
 from dataprep.tokenizers.unsettled import UNSETTLED
 from manifests.errors import UserError
 
@@ -24,18 +25,19 @@ SPOT_CHECK_BYTES = 2048
 class Encoder:
     """Encodes with one engine.
 
-    encoding_json  what `strip_special` returned
-    engine         "gigatoken" or "tokenizers", as `choose_engine` said
-    eos_id         appended to every document and counted in its length; None: nothing is appended
+    definition  what `strip_special` returned
+    engine      "gigatoken", "tokenizers" or "sentencepiece", as `choose_engine` said
+    eos_id      appended to every document and counted in its length; None: nothing is appended
 
     Raises what the engine raises when it cannot load the tokenizer, and UserError for an eos_id without a
     meaning. Memory: the vocabulary, up to 1 GB of gigatoken's cache, and about 12 bytes for each token of a
     call.
     """
 
-    def __init__(self, encoding_json: str, engine: str, eos_id: int | None) -> None:
-        if engine not in ("gigatoken", "tokenizers"):
-            raise ValueError(f"unknown engine {engine!r}; there are gigatoken and tokenizers")
+    def __init__(self, definition: Definition, engine: str, eos_id: int | None) -> None:
+        reference = reference_name(definition)
+        if engine not in ("gigatoken", reference):
+            raise ValueError(f"unknown engine {engine!r}; there are gigatoken and {reference}")
         if eos_id is not None and not 0 <= eos_id < 2**31:
             raise UserError(
                 f"{eos_id} is not a token id",
@@ -43,18 +45,18 @@ class Encoder:
             )
         self.engine = engine
         self.eos_id = eos_id
-        self._encoding_json = encoding_json
-        self._reference: Reference | None = None
-        self._fast: Gigatoken | None = Gigatoken(encoding_json) if engine == "gigatoken" else None
+        self._definition = definition
+        self._reference: Backend | None = None
+        self._fast: Gigatoken | None = Gigatoken(definition) if engine == "gigatoken" else None
         self._unsettled = CodePointSet(UNSETTLED)
         if self._fast is None:
-            self._reference = Reference(encoding_json)
+            self._reference = reference_of(definition)
 
     @property
     def reference(self) -> Backend:
-        """`tokenizers`, loaded when it is first needed."""
+        """The library whose ids count, loaded when it is first needed."""
         if self._reference is None:
-            self._reference = Reference(self._encoding_json)
+            self._reference = reference_of(self._definition)
         return self._reference
 
     def encode(self, texts: Texts) -> tuple[Ids, Offsets]:
@@ -62,7 +64,7 @@ class Encoder:
         each.
 
         Without an eos_id the length of an empty text is 0. Texts with a code point that the engines know
-        differently (unsettled.py) are encoded by `tokenizers` whatever the engine.
+        differently (unsettled.py) are encoded by the reference whatever the engine.
         """
         ids, offsets, order = self._ids(texts)
         counts = np.diff(offsets)
@@ -92,7 +94,7 @@ class Encoder:
         return np.concatenate([fast_ids, slow_ids]), offsets, order
 
     def spot_check(self, texts: Texts, n: int = 4) -> None:
-        """Compare the beginnings of n texts, the first and the longest, with what `tokenizers` gives.
+        """Compare the beginnings of n texts, the first and the longest, with what the reference gives.
 
         Of each text up to 2 kB are looked at, so a call costs a few milliseconds whatever the texts. Raises
         UserError at the first difference: a run must not go on with ids that a probe of its corpus would have
@@ -110,10 +112,11 @@ class Encoder:
             found = ids[offsets[place] : offsets[place + 1]]
             wanted = expected[expected_offsets[index] : expected_offsets[index + 1]]
             if not np.array_equal(found, wanted):
+                name = reference_name(self._definition)
                 raise UserError(
-                    f"gigatoken and tokenizers give different ids, {_first_difference(found, wanted)}",
+                    f"gigatoken and {name} give different ids, {_first_difference(found, wanted)}",
                     where=f"text that begins {sample[index][:60]!r}",
-                    hint="encode this corpus with the reference: tokenizer.engine: tokenizers",
+                    hint=f"encode this corpus with the reference: tokenizer.engine: {name}",
                 )
 
 

@@ -17,12 +17,14 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from tokenizers import Tokenizer
 
-from dataprep.kernels.texts import Texts, concat
+from dataprep.kernels.texts import concat
 from dataprep.narrate import Narrator
 from dataprep.readers.listing import list_inputs
 from dataprep.readers.texts import read_texts
+from dataprep.tokenizers.backends import REFERENCE_BATCH_BYTES, batches, reference_name
+from dataprep.tokenizers.encoder import Encoder
+from dataprep.tokenizers.files import Definition, read_tokenizer
 from dataprep.tokenizers.sampling import HELD_OUT_FROM, Sample, beginnings, budgets, key_for, keys_of
 from dataprep.tokenizers.special import describe, strip_special
 from dataprep.tokenizers.train import EOS_TOKEN, train_bpe
@@ -74,13 +76,13 @@ def learn(
     return the latter.
 
     patterns  source -> path patterns of its files
-    compare   other tokenizer.json files, measured on the same texts
+    compare   files of other tokenizers, measured on the same texts
 
     Memory: about six times the sample. Raises UserError: no files, a damaged file, weights of unknown
     sources.
     """
     _check(patterns, training, output)
-    others = {str(path): _read(path) for path in compare}
+    others = {str(path): read_tokenizer(path) for path in compare}
     shares = budgets([training.weights.get(name, 1.0) for name in patterns], training.sample_bytes)
     sources: dict[str, _Source] = {}
     for (name, each), budget in zip(patterns.items(), shares, strict=True):
@@ -122,13 +124,6 @@ def _check(patterns: Mapping[str, Sequence[str]], training: TokenizerTraining, o
         raise UserError("there is no such folder to write the tokenizer to", where=str(output.parent))
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read the tokenizer: {error}", where=str(path)) from None
-
-
 def _sampled(name: str, patterns: Sequence[str], budget_bytes: int, training: TokenizerTraining) -> _Source:
     key = key_for(training.seed)
     sample, held_out, unread = Sample(max(1, budget_bytes)), Sample(MEASURED_BYTES), 0
@@ -157,17 +152,19 @@ def _described(source: _Source) -> dict[str, int]:
     }
 
 
-def _measured(tokenizers: Mapping[str, str], sources: Mapping[str, _Source]) -> dict[str, dict[str, Any]]:
+def _measured(
+    tokenizers: Mapping[str, Definition], sources: Mapping[str, _Source]
+) -> dict[str, dict[str, Any]]:
     """Tokenizer -> source -> bytes, tokens and bytes per token. A source without held-out texts is measured
     on its sample, and says so."""
     measured: dict[str, dict[str, Any]] = {}
-    for label, tokenizer_json in tokenizers.items():
-        encoder = Tokenizer.from_str(strip_special(tokenizer_json, "text"))
+    for label, definition in tokenizers.items():
+        encoder = Encoder(strip_special(definition, "text"), reference_name(definition), None)
         measured[label] = {}
         for name, source in sources.items():
             held_out = source.held_out.texts()
             texts = held_out if len(held_out) else source.sample.texts()
-            tokens = _count(encoder, texts)
+            tokens = sum(encoder.encode(batch)[0].size for batch in batches(texts, REFERENCE_BATCH_BYTES))
             measured[label][name] = {
                 "bytes": texts.num_bytes,
                 "tokens": tokens,
@@ -175,14 +172,6 @@ def _measured(tokenizers: Mapping[str, str], sources: Mapping[str, _Source]) -> 
                 "on": "held out" if len(held_out) else "sample",
             }
     return measured
-
-
-def _count(encoder: Tokenizer, texts: Texts) -> int:
-    total = 0
-    for first in range(0, len(texts), 1000):
-        strings = texts.slice(first, first + 1000).to_strings()
-        total += sum(len(each.ids) for each in encoder.encode_batch_fast(strings, add_special_tokens=False))
-    return total
 
 
 def print_learned(report: Mapping[str, Any], console: Console) -> None:

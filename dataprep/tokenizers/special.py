@@ -5,18 +5,21 @@ A raw "<|endoftext|>" in crawled text must not become the id that ends documents
 entries with `special: false` stay. "parse" keeps all of them.
 
 Also removed is whatever would cut or change ids behind one's back: a stored truncation (one published file
-cuts every text at 192 tokens) and padding. Which ids end a document is `describe`'s to find; engines are in
-engines.py.
+cuts every text at 192 tokens) and padding. SentencePiece never reads its control pieces from text, so there
+both policies differ only where the end-of-text piece is a user-defined one. Which ids end a document is
+`describe`'s to find; engines are in engines.py.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from tokenizers import Tokenizer
 
+from dataprep.tokenizers.files import Definition, file_name, stored
+from dataprep.tokenizers.sentencepiece_model import CONTROL, USER_DEFINED, as_text, parse_model
 from manifests.errors import UserError
 from manifests.fingerprint import digest_bytes
 
@@ -29,7 +32,7 @@ BOS_NAMES = ("<|begin_of_text|>", "<s>", "<bos>", "<|startoftext|>", "[BOS]")
 
 @dataclass(frozen=True, slots=True)
 class TokenizerFacts:
-    """What a tokenizer.json defines, as `tokenizers` reads it."""
+    """What a tokenizer.json or a SentencePiece model defines, as its library reads it."""
 
     vocab_size: int
     """Greatest id + 1, added tokens included."""
@@ -40,40 +43,72 @@ class TokenizerFacts:
     model: str
     """"BPE", "Unigram", "WordPiece" or "WordLevel"."""
     special_tokens: dict[str, int]
-    """Entries with `special: true` -> their ids, in the order of the file."""
+    """Entries with `special: true` -> their ids, in the order of the file; of a model its control pieces, and
+    user-defined ones that end or begin texts."""
     digest: str
-    """Of the text of the file."""
+    """Of the bytes of the file."""
+    file: str
+    """What it is called in a corpus: tokenizer.json or tokenizer.model."""
 
 
-def describe(tokenizer_json: str, eos: str | None = None, bos: str | None = None) -> TokenizerFacts:
-    """Return the facts of a tokenizer.json.
+def describe(definition: Definition, eos: str | None = None, bos: str | None = None) -> TokenizerFacts:
+    """Return the facts of a tokenizer.
 
     eos, bos  tokens by name, which must exist; None looks the usual names up among the special tokens, and a
-              tokenizer without any of them has no such id
+              tokenizer without any of them has no such id. A SentencePiece model names its own
 
-    Raises UserError for text that is no tokenizer.json, and for a named token that it lacks.
+    Raises UserError for what is no tokenizer, and for a named token that it lacks.
     """
-    config, tokenizer = _load(tokenizer_json)
-    special = {
-        str(entry["content"]): _id_of(tokenizer, entry["content"])
-        for entry in config["added_tokens"]
-        if entry["special"]
-    }
-    eos_token = _choose(tokenizer, eos, EOS_NAMES, special, "end-of-text")
-    bos_token = _choose(tokenizer, bos, BOS_NAMES, special, "begin-of-text")
+    if isinstance(definition, bytes):
+        model = parse_model(definition)
+        ids = {piece.text: token_id for token_id, piece in enumerate(model.pieces)}
+        usual = {model.eos_piece, model.bos_piece, *EOS_NAMES, *BOS_NAMES}
+        special = {
+            piece.text: token_id
+            for token_id, piece in enumerate(model.pieces)
+            if piece.kind == CONTROL or (piece.kind == USER_DEFINED and piece.text in usual)
+        }
+        eos_names: tuple[str, ...] = (model.eos_piece, *EOS_NAMES)
+        bos_names: tuple[str, ...] = (model.bos_piece, *BOS_NAMES)
+        kind = model.model_type
+    else:
+        config, tokenizer = _load(definition)
+        ids = tokenizer.get_vocab(with_added_tokens=True)
+        special = {
+            str(entry["content"]): _id_of(tokenizer, entry["content"])
+            for entry in config["added_tokens"]
+            if entry["special"]
+        }
+        eos_names, bos_names = EOS_NAMES, BOS_NAMES
+        kind = str(config["model"]["type"])
+    eos_token = _choose(ids, eos, eos_names, special, "end-of-text")
+    bos_token = _choose(ids, bos, bos_names, special, "begin-of-text")
     return TokenizerFacts(
-        vocab_size=max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1,
+        vocab_size=max(ids.values(), default=-1) + 1,
         eos_token=eos_token,
-        eos_id=None if eos_token is None else _id_of(tokenizer, eos_token),
+        eos_id=None if eos_token is None else ids[eos_token],
         bos_token=bos_token,
-        bos_id=None if bos_token is None else _id_of(tokenizer, bos_token),
-        model=str(config["model"]["type"]),
+        bos_id=None if bos_token is None else ids[bos_token],
+        model=kind,
         special_tokens=special,
-        digest=digest_bytes(tokenizer_json.encode("utf-8")),
+        digest=digest_bytes(stored(definition)),
+        file=file_name(definition),
     )
 
 
-def strip_special(tokenizer_json: str, policy: SpecialPolicy) -> str:
+@overload
+def strip_special(definition: str, policy: SpecialPolicy) -> str: ...
+@overload
+def strip_special(definition: bytes, policy: SpecialPolicy) -> bytes: ...
+def strip_special(definition: Definition, policy: SpecialPolicy) -> Definition:
+    """What the engines load, of the same kind. A SentencePiece model changes only where its end-of-text or
+    begin-of-text piece is one that is read from text."""
+    if isinstance(definition, str):
+        return strip_special_json(definition, policy)
+    return as_text(definition, describe(definition).special_tokens) if policy == "text" else definition
+
+
+def strip_special_json(tokenizer_json: str, policy: SpecialPolicy) -> str:
     """Return the tokenizer.json that the engines load. Every entry that stays keeps its id.
 
     `tokenizers` gives added tokens new ids when an earlier one is missing, so all of them are first written
@@ -125,11 +160,11 @@ def _id_of(tokenizer: Tokenizer, token: str) -> int:
 
 
 def _choose(
-    tokenizer: Tokenizer, named: str | None, usual: tuple[str, ...], special: dict[str, int], what: str
+    ids: dict[str, int], named: str | None, usual: tuple[str, ...], special: dict[str, int], what: str
 ) -> str | None:
     if named is None:
         return next((name for name in usual if name in special), None)
-    if tokenizer.token_to_id(named) is None:
+    if named not in ids:
         raise UserError(
             f"the {what} token {named!r} is not in the tokenizer",
             hint=f"its special tokens are: {', '.join(special) or 'none'}",

@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from dataprep.kernels.covered import spelled_wrongly
 from dataprep.kernels.texts import Offsets, Texts, offsets_of
+from dataprep.tokenizers.alphabet import byte_alphabet
 from dataprep.tokenizers.encoder import Encoder
+from dataprep.tokenizers.files import Definition
 from manifests.errors import UserError
 
 BYTE_SIZES = np.ones(256, dtype=np.int64)
@@ -41,15 +43,15 @@ class Spelling:
         return np.uint16 if len(self.pieces) <= 1 << 16 else np.uint32
 
 
-def spelling_of(tokenizer_json: str) -> Spelling:
+def spelling_of(definition: Definition) -> Spelling:
     """Of a byte-level BPE; UserError for a tokenizer of another kind."""
-    config = json.loads(tokenizer_json)
-    if not _is_byte_level(config):
+    config = {} if isinstance(definition, bytes) else json.loads(definition)
+    if not config or not _is_byte_level(config):
         raise UserError(
             "the tokens of this tokenizer are not bytes of the text",
             hint="name a byte-level BPE such as GPT-2's, or say `tokens: bytes`",
         )
-    bytes_of = _bytes_of_characters()
+    bytes_of = byte_alphabet()
     found: dict[int, bytes] = {}
     for token, number in config["model"]["vocab"].items():
         if all(character in bytes_of for character in token):
@@ -89,10 +91,3 @@ def _is_byte_level(config: dict[str, Any]) -> bool:
     steps = config.get("pre_tokenizer") or {}
     types = {step.get("type") for step in [steps, *steps.get("pretokenizers", [])]}
     return isinstance(config["model"].get("vocab"), dict) and "ByteLevel" in types
-
-
-def _bytes_of_characters() -> dict[str, int]:
-    """GPT-2's writing of bytes: printable Latin-1 stands for itself, the others follow from U+0100 on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(256 + at): byte for at, byte in enumerate(others)}

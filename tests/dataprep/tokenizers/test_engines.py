@@ -123,32 +123,6 @@ def test_a_panic_is_a_refusal_and_an_interrupt_is_not(
         choose_engine(tiny_json, PROBE)
 
 
-def expected_rows(data_pack: Path) -> list[dict[str, Any]]:
-    path = data_pack / "tokenizers" / "expected_ids.jsonl.zst"
-    with zstandard.ZstdDecompressor().stream_reader(path.read_bytes()) as stream:
-        return [json.loads(line) for line in stream.read().splitlines()]
-
-
-@pytest.mark.parametrize(
-    ("name", "engine"),
-    [
-        ("gpt2", "gigatoken"),
-        pytest.param("qwen3", "gigatoken", marks=pytest.mark.slow),
-        pytest.param("pegasus_unigram", "tokenizers", marks=pytest.mark.slow),
-    ],
-)
-def test_data_pack_ids(data_pack: Path, pack_tokenizer: Callable[[str], str], name: str, engine: str) -> None:
-    rows = expected_rows(data_pack)
-    encoding_json = strip_special(pack_tokenizer(name), "parse")
-    assert choose_engine(encoding_json, Texts.from_strings([])).engine == engine
-    tokens, lengths = Encoder(encoding_json, engine, None).encode(
-        Texts.from_strings([row["text"] for row in rows])
-    )
-    assert [part.tolist() for part in np.split(tokens, np.cumsum(lengths)[:-1])] == [
-        row["ids"][name] for row in rows
-    ]
-
-
 @pytest.mark.slow
 def test_real_text_has_equal_ids_and_decodes_again(
     data_pack: Path, pack_tokenizer: Callable[[str], str]
