@@ -162,6 +162,7 @@ def report(
 ) -> None:
     """Show the funnel, the shards and the quarantine of a finished corpus again."""
     from dataprep.report import REPORT_NAME
+    from dataprep.report.html import HTML_NAME
     from dataprep.report.terminal import print_report
 
     folder = corpus if corpus.is_dir() else corpus.parent
@@ -177,6 +178,8 @@ def report(
         _print_json(content)
     else:
         print_report(content, Console())
+        if (folder / HTML_NAME).is_file():  # older runs wrote none
+            print(f"as a page: {folder / HTML_NAME}")
 
 
 @app.command()

@@ -30,6 +30,7 @@ from dataprep.publish import DamagedEntries, Published, publish
 from dataprep.readers import Split
 from dataprep.recipe import Recipe
 from dataprep.report import REPORT_NAME, write_report
+from dataprep.report.html import HTML_NAME, write_html
 from dataprep.stages import decide, judge, measure
 from dataprep.stages.base import Stage, Task
 from dataprep.verdict_table import NAME as VERDICTS_NAME
@@ -118,6 +119,7 @@ def run(
         finally:
             engine.close()
         write_report(published.folder / REPORT_NAME, published.report)
+        write_html(published.folder / HTML_NAME, published.report, published.manifest.content_digest)
         if verdicts:
             write_verdicts(plans, published.folder / VERDICTS_NAME)
         elif published.is_new:

@@ -1,8 +1,8 @@
 """What a run reports: the funnel, the shards, the quarantine, samples of what was dropped.
 
 `build.py` gathers a report from receipts, as plain JSON values; `funnel.py` gives its rows names and sums;
-`terminal.py` draws it. Nothing here reads documents or decides anything, and nothing holds a time, so the
-same corpus has the same report.
+`terminal.py` draws it and `html.py` makes a page of it. Nothing here reads documents or decides anything, and
+nothing holds a time, so the same corpus has the same report.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The report of a run as plain JSON data: funnel, shards, quarantine. Tables of it are drawn in
-`terminal.py`.
+`terminal.py` and `html.py`.
 
 It holds counts and names only, no times, so the same corpus has the same report.
 """
@@ -13,6 +13,7 @@ from typing import Any
 
 from dataprep.guards import dedup_warnings
 from dataprep.plan import Plans
+from dataprep.report.contamination import contamination_of
 from dataprep.report.duplicates import duplicates_of
 from dataprep.report.funnel import ENDS, check_funnel, funnel_of
 from dataprep.stages import decide, measure, tokenizer
@@ -23,8 +24,8 @@ MAX_TOKENS = "max_tokens"
 
 
 def build_report(plans: Plans, shards: Sequence[Shard]) -> dict[str, Any]:
-    """Return `corpus`, `warnings`, `funnel`, `duplicates`, `shards`, `quarantine` and `tokenizer` as JSON
-    values."""
+    """Return `corpus`, `warnings`, `funnel`, `duplicates`, `contamination`, `shards`, `quarantine` and
+    `tokenizer` as JSON values."""
     tokenized = plans.entries[tokenizer.STAGE][0].facts
     rows = _funnel(plans, shards)
     faults = check_funnel(funnel_of(rows))
@@ -34,6 +35,7 @@ def build_report(plans: Plans, shards: Sequence[Shard]) -> dict[str, Any]:
         "warnings": dedup_warnings(plans),
         "funnel": rows,
         "duplicates": duplicates_of(plans),
+        "contamination": contamination_of(plans),
         "shards": [
             {
                 "name": shard.name,

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dataprep.report.contamination import format_ppm
 from dataprep.report.funnel import ENDS, FunnelRow, Sample, ShardRow, by_source, funnel_of, totals
 from manifests.units import format_bytes
 
@@ -34,6 +35,9 @@ def print_report(report: Mapping[str, Any], console: Console) -> None:
     console.print()
     if report.get("duplicates"):  # older reports say nothing of them
         print_steps_of_dedup(report["duplicates"], console)
+        console.print()
+    if report.get("contamination"):
+        print_contamination(report["contamination"], console)
         console.print()
     print_shards([ShardRow(**row) for row in report["shards"]], console)
     console.print()
@@ -81,6 +85,18 @@ def print_steps_of_dedup(steps: Sequence[Mapping[str, Any]], console: Console) -
         for name in ("borderline", "settled", "limited"):
             if name in each:
                 table.add_row(_styled(f"    {WORDS[name]}", "dim"), "", _styled(f"{each[name]:,}", "dim"))
+    console.print(table)
+
+
+def print_contamination(steps: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Of each set of each step `decontaminate`: examples that documents held before anything was removed."""
+    table = _table("examples", "tested", "found", "share", "documents", first="contamination")
+    for step in steps:
+        table.add_row(_styled(step["step"], "bold"))
+        for each in step["sets"]:
+            counts = [f"{each[name]:,}" for name in ("examples", "tested", "contaminated")]
+            rest = [format_ppm(each["share_ppm"]), f"{each['documents']:,}"]
+            table.add_row(_styled(f"    {each['name']}"), *counts, *rest)
     console.print(table)
 
 

@@ -1,0 +1,66 @@
+"""What the steps `decontaminate` found of evaluation sets, from the receipts of their stage EXAMPLES.
+
+Everything is counted before anything was dropped or cut. Which examples and which documents these are, the
+command `dataprep contamination` shows (`contamination_run.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataprep.chain import applies, labels
+from dataprep.decide.contamination import SetTally
+from dataprep.plan import Plans
+from dataprep.stages import contaminated
+from dataprep.stages.base import Stage
+from dataprep.steps.decontaminate import DecontaminateParams, files_of
+
+
+def contamination_of(plans: Plans) -> list[dict[str, Any]]:
+    """One mapping a step `decontaminate`, in the order of the recipe: `step`, `definition`, `sources` (those
+    it looked at; None for all), and `sets`, of each of which
+
+    name, action   the set, and what became of documents that hold examples of it
+    examples       all of them; `tested`: those long enough to be looked for
+    contaminated   examples that were found; `share_ppm`: in millionths of those tested, None where none was
+    documents      that hold an example
+    """
+    found = []
+    for label, entry in zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True):
+        params = entry.parameters
+        if not isinstance(params, DecontaminateParams):
+            continue
+        (examples,) = plans.entries[Stage(contaminated.EXAMPLES, label).name]
+        sources = [made for made, origin in plans.recipe.outputs.items() if applies(entry, origin)]
+        sets = []
+        for file, facts in zip(files_of(params), examples.facts["sets"], strict=True):
+            sets.append(_row(SetTally(**facts), file.action or params.action))
+        found.append(
+            {
+                "step": label,
+                "definition": params.definition,
+                "sources": None if len(sources) == len(plans.recipe.outputs) else sources,
+                "sets": sets,
+            }
+        )
+    return found
+
+
+def _row(tally: SetTally, action: str) -> dict[str, Any]:
+    return {
+        "name": tally.name,
+        "action": action,
+        "examples": tally.examples,
+        "tested": tally.tested,
+        "contaminated": tally.contaminated,
+        "share_ppm": tally.share_ppm if tally.tested else None,
+        "documents": tally.documents,
+    }
+
+
+def format_ppm(share_ppm: int | None) -> str:
+    """Millionths as a percentage of two digits, rounded down; nothing where nothing was tested."""
+    if share_ppm is None:
+        return ""
+    hundredths = share_ppm // 100
+    return f"{hundredths // 100}.{hundredths % 100:02d} %"
