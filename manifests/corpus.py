@@ -65,7 +65,8 @@ class Corpus:
     def reader(self, shard: Shard) -> ShardReader:
         """Return the reader of a shard, opening it if need be.
 
-        At the first opening, sizes, counts and dtype are compared with the manifest. Raises ShardError.
+        At the first opening, sizes, counts, dtype and the ends of two documents are compared with the
+        manifest. Raises ShardError.
         """
         with self._lock:
             reader = self._readers.get(shard.name)
@@ -108,7 +109,22 @@ class Corpus:
                 raise self._mismatch(
                     f"the shard has {name} {found}; the manifest says {wanted}", idx_path(self.prefix(shard))
                 )
+        self._probe_ends(shard, reader)
         return reader
+
+    def _probe_ends(self, shard: Shard, reader: ShardReader) -> None:
+        """Whether the first and the last document end as the manifest says; `verify` looks at all of them."""
+        tokenizer = self.manifest.tokenizer
+        if not tokenizer.append_eos or not reader.num_documents:
+            return
+        for index in (0, reader.num_documents - 1):
+            tokens = reader.document(index)
+            if not tokens.size or int(tokens[-1]) != tokenizer.eos_id:
+                raise self._mismatch(
+                    f"document {index:,} does not end with the end-of-text token {tokenizer.eos_id}, as the "
+                    "manifest says (append_eos)",
+                    bin_path(self.prefix(shard)),
+                )
 
     def _mismatch(self, what: str, path: Path) -> ShardError:
         return ShardError(what, where=str(path), hint=f"dataprep verify {self.folder}")

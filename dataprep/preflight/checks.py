@@ -173,6 +173,9 @@ def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:
     """Bytes of a token id, and what is wrong with the tokenizer's file."""
     settings = recipe.tokenizer
     if settings.train is not None:
+        if settings.engine == "sentencepiece":
+            message = "sentencepiece cannot encode with what is trained here; its reference is tokenizers"
+            return 2, [Problem(("tokenizer", "engine"), message)]
         return dtype_for_vocab(settings.train.vocab_size).itemsize, []
     at = ("tokenizer", "file")
     try:
@@ -189,9 +192,7 @@ def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:
         message = f"{settings.engine} cannot encode with {settings.file}; its reference is {reference}"
         return 2, [Problem(("tokenizer", "engine"), message)]
     if reference == "sentencepiece" and importlib.util.find_spec(reference) is None:
-        message = (
-            f"{settings.file} is a SentencePiece model; it needs `pip install 'headrace[sentencepiece]'`"
-        )
+        message = f"{settings.file} is a SentencePiece model: pip install 'headrace[sentencepiece]'"
         return 2, [Problem(at, message)]
     if settings.append_eos and facts.eos_id is None:
         message = f"{settings.file} has no end-of-text token to append; say append_eos: false"

@@ -99,9 +99,18 @@ def test_preflight_names_what_does_not_fit(tmp_path: Path) -> None:
     (tmp_path / "m.model").write_bytes(trained(**BYTE_BPE))
     with pytest.raises(UserError, match=r"tokenizers cannot encode with .*; its reference is sentencepiece"):
         make_run(tmp_path, tokenizer={"file": str(tmp_path / "m.model"), "engine": "tokenizers"})
+    with pytest.raises(UserError, match="sentencepiece cannot encode with what is trained here"):
+        make_run(tmp_path, tokenizer={"train": {"vocab_size": 300}, "engine": "sentencepiece"})
     (tmp_path / "bad.model").write_bytes(b"\n\x03abc")
     with pytest.raises(UserError, match="not a SentencePiece model"):
         make_run(tmp_path, tokenizer={"file": str(tmp_path / "bad.model")})
     (tmp_path / "mine.tiktoken").write_bytes(b"AA== 0\n")
     with pytest.raises(UserError, match="don't say how text is cut"):
         make_run(tmp_path, tokenizer={"file": str(tmp_path / "mine.tiktoken")})
+
+
+def test_preflight_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.model").write_bytes(trained(**BYTE_BPE))
+    monkeypatch.setattr("dataprep.preflight.checks.importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"SentencePiece model: pip install 'headrace\[sentencepiece\]'"):
+        make_run(tmp_path, tokenizer={"file": str(tmp_path / "m.model")})

@@ -6,6 +6,7 @@ import threading
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from manifests import corpus as corpus_module
@@ -82,6 +83,19 @@ def test_a_shard_of_equal_size_and_other_counts(tmp_path: Path) -> None:
     corpus.check_sizes()
     with pytest.raises(ShardError, match="dtype int32; the manifest says uint16"):
         corpus.reader(corpus.shards[0])
+
+
+@pytest.mark.parametrize(("place", "document"), [(4, 0), (-1, 1)])
+def test_the_ends_of_documents_are_probed(folder: Path, place: int, document: int) -> None:
+    corpus = open_corpus(folder)
+    (shard,) = corpus.shards_of("prose", "train")
+    path = folder / f"{shard.name}.bin"
+    tokens = np.fromfile(path, np.uint16)
+    assert tokens[place] == corpus.manifest.tokenizer.eos_id
+    tokens[place] += 7
+    tokens.tofile(path)
+    with pytest.raises(ShardError, match=f"document {document} does not end with the end-of-text token"):
+        corpus.reader(shard)
 
 
 def test_another_list_of_shards(folder: Path) -> None:
