@@ -93,8 +93,8 @@ def _funnel(report: Report) -> str:
     rows = funnel_of(report["funnel"])
     keys = (
         ("left", "left"),
-        ("gone", "dropped here, under the first reason"),
-        ("joint", "the reason applied, too"),
+        ("gone", "gone here, by first reason"),
+        ("joint", "had gone for another reason"),
     )
     legend = "".join(f'<span class="key {kind}"></span>{words}' for kind, words in keys)
     cards = [_source(source, mine) for source, mine in by_source(rows).items()]

@@ -23,6 +23,7 @@ body {
 h1 { font-size: 1.7rem; margin: 0; overflow-wrap: anywhere; }
 h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; }
 h3 { font-size: 1rem; margin: 0 0 .5rem; overflow-wrap: anywhere; }
+h3 .dim { font-weight: normal; }
 p { margin: .3rem 0; }
 code {
   font: .88em ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
@@ -61,7 +62,7 @@ tbody tr:first-child > * { border-top: 0; }
 tbody tr.end th { color: var(--left); font-weight: 600; }
 tbody tr.sum > * { border-top: 1px solid var(--line); font-weight: 600; }
 tr.reason > * { color: var(--dim); font-size: .9rem; padding-top: .05rem; }
-tr.reason th > :first-child { padding-left: 1.1rem; }
+tr.reason th > div:not(.measured), .reason .measured > :first-child { padding-left: 1.1rem; }
 table.funnel tbody th { width: 99%; }
 .measured {
   display: grid; grid-template-columns: minmax(9rem, 15rem) minmax(4rem, 1fr); gap: .1rem 1rem;
@@ -69,7 +70,7 @@ table.funnel tbody th { width: 99%; }
 }
 .bar { display: flex; height: .65rem; border-radius: 3px; overflow: hidden; background: var(--track); }
 .reason .bar { height: .35rem; background: none; }
-.bar i { display: block; flex: none; }
+.bar i { display: block; flex: none; min-width: 1px; }
 .left, .key.left { background: var(--left); }
 .gone { background: var(--gone); }
 .joint { background: var(--joint); }
@@ -81,9 +82,11 @@ table.funnel tbody th { width: 99%; }
   margin: 0 0 .5rem; overflow-wrap: anywhere; }
 .text { white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0 0; }
 summary { cursor: pointer; color: var(--left); }
+details { margin-top: .5rem; }
 details > .wide { margin-top: .6rem; }
 @media (max-width: 42rem) {
   .measured { grid-template-columns: 1fr; }
+  tbody th { min-width: 10rem; }
   th, td { padding-left: .35rem; padding-right: .35rem; }
   dl.facts { grid-template-columns: 1fr; gap: 0; }
   dl.facts dd { margin-bottom: .5rem; }
