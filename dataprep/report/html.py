@@ -24,6 +24,8 @@ HTML_NAME = "report.html"
 SHARDS_SHOWN = 500
 FAULTS_SHOWN = 100  # a source
 SAMPLE_CHARACTERS = 2000
+SAMPLE = "sample"
+"""The stage that takes a share of a source. Bars below it are of that share, or there would be none to see."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 Report = Mapping[str, Any]
@@ -97,6 +99,8 @@ def _funnel(report: Report) -> str:
         ("joint", "had gone for another reason"),
     )
     legend = "".join(f'<span class="key {kind}"></span>{words}' for kind, words in keys)
+    if any(row.stage == SAMPLE for row in rows):
+        legend += f"; below {SAMPLE}, of what it left"
     cards = [_source(source, mine) for source, mine in by_source(rows).items()]
     return "\n".join([f'<p class="dim">{legend}</p>', *cards]) if cards else ""
 
@@ -118,6 +122,8 @@ def _source(source: str, rows: Sequence[FunnelRow]) -> str:
         for other, count in row.moved.items():
             name = _measured(f"to {other}", whole, gone=count)
             lines.append(_row(name, f"{-count:,}", "", "", "", kind="reason"))
+        if row.stage == SAMPLE:
+            whole = row.documents
     table = _table(["after step", "documents", "joint", "text", "tokens"], lines, "funnel")
     return f'<div class="card"><h3>{_text(source)}</h3>{table}</div>'
 
@@ -205,7 +211,9 @@ def _unread(name: str, facts: Mapping[str, Any]) -> str:
     ]
     more = facts["records"] + len(facts["damaged"]) - len(shown)
     places = (
-        _details("Where", _table(["file", "line", "byte", "reason", "what"], shown), more) if shown else ""
+        _details("Where", _table(["file", "line", "byte", "reason", "what"], shown, "places"), more)
+        if shown
+        else ""
     )
     return f'<div class="card"><h3>{_text(name)}</h3>{_table(["", ""], lines)}{places}</div>'
 
@@ -309,7 +317,7 @@ def _measured(name: str, whole: int, **parts: int) -> str:
 
 
 def _percent(count: int, whole: int) -> str:
-    hundredths = 10_000 * count // max(1, whole)
+    hundredths = min(10_000, 10_000 * count // max(1, whole))
     return f"{hundredths // 100}.{hundredths % 100:02d}%"
 
 

@@ -38,14 +38,14 @@ a { color: var(--left); }
 }
 .wide { overflow-x: auto; }
 .figures {
-  display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .7rem;
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .7rem;
   margin: 1.2rem 0 0;
 }
 .figures div {
   background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .6rem .8rem;
 }
 .figures dt { color: var(--dim); font-size: .85rem; }
-.figures dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums; }
+.figures dd { margin: 0; font-size: 1.2rem; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.2rem; margin: 0; }
 dl.facts dt { color: var(--dim); }
 dl.facts dd { margin: 0; overflow-wrap: anywhere; }
@@ -56,6 +56,7 @@ th, td {
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
 th:last-child, td:last-child { padding-right: 0; }
 tbody th, td.words { text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 8rem; }
+table.places th:nth-child(n+4) { text-align: left; }
 thead th { color: var(--dim); font-size: .85rem; border-bottom: 1px solid var(--line); }
 tbody tr.step > * { border-top: 1px solid var(--line); }
 tbody tr:first-child > * { border-top: 0; }
