@@ -66,7 +66,7 @@ tr.reason > * { color: var(--dim); font-size: .9rem; padding-top: .05rem; }
 tr.reason th > div:not(.measured), .reason .measured > :first-child { padding-left: 1.1rem; }
 table.funnel tbody th { width: 99%; }
 .measured {
-  display: grid; grid-template-columns: minmax(9rem, 15rem) minmax(4rem, 1fr); gap: .1rem 1rem;
+  display: grid; grid-template-columns: minmax(9rem, 17rem) minmax(4rem, 1fr); gap: .1rem 1rem;
   align-items: center;
 }
 .bar { display: flex; height: .65rem; border-radius: 3px; overflow: hidden; background: var(--track); }
