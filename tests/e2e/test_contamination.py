@@ -80,7 +80,17 @@ def test_a_run_drops_what_is_contaminated_whatever_the_workers(folder: Path) -> 
     (checked,) = load_manifest(folder / "dropped-0" / "out").lineage.evals
     assert (checked.name, checked.action, checked.examples, checked.sources) == ("mine", "drop", 3, None)
     assert require_checked([load_manifest(folder / "dropped-0" / "out")], [folder / "mine.jsonl"]) == []
+    (found,) = json.loads((folder / "dropped-0" / "out" / "report.json").read_bytes())["contamination"]
+    (row,) = found.pop("sets")
+    assert found == {"step": "decontaminate", "definition": "longest", "sources": None}
+    assert (row["examples"], row["tested"], row["contaminated"]) == (3, 3, 2)
+    assert (row["share_ppm"], row["documents"], row["action"]) == (666_666, 4, "drop")
+    shown = dataprep("report", folder / "dropped-0" / "out").stdout
+    assert "66.66 %" in shown
+    assert f"as a page: {folder / 'dropped-0' / 'out' / 'report.html'}" in shown
+    assert "66.66 %" in (folder / "dropped-0" / "out" / "report.html").read_text()
     assert load_manifest(folder / "out").lineage.evals == []
+    assert json.loads((folder / "out" / "report.json").read_bytes())["contamination"] == []
     (folder / "dropped-0" / "mine.jsonl").symlink_to(folder / "mine.jsonl")
     assert check(folder / "dropped-0" / "out")["contaminated"] == 0
 

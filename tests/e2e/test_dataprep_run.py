@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dataprep.explain_plan import plan_recipe
+from dataprep.report.html import encode_html
 from dataprep.run import run
 from manifests.errors import UserError
 from manifests.store import open_corpus
@@ -78,6 +79,7 @@ def test_shards_hold_the_texts_in_key_order_with_provenance(snapshot: Path) -> N
 
 def test_verify_finds_nothing_wrong_and_counts_agree(snapshot: Path) -> None:
     assert verify(snapshot / "out").problems == ()
+    assert verify(snapshot / "out").warnings == ()
     manifest = open_corpus(snapshot / "out").manifest
     assert sum(s.documents for source in manifest.sources.values() for s in source.subsets.values()) == 85
     for source in manifest.sources.values():
@@ -93,6 +95,19 @@ def test_a_second_run_runs_nothing(workspace: Path) -> None:
     assert not result.published.is_new
     assert digests(workspace / "out") == before
     assert plan(workspace)["first"] is None
+
+
+def test_the_page_is_that_of_the_report(workspace: Path) -> None:
+    out = workspace / "out"
+    page = encode_html(
+        json.loads((out / "report.json").read_bytes()), open_corpus(out).manifest.content_digest
+    )
+    assert (out / "report.html").read_bytes() == page
+    (out / "report.html").write_bytes(b"touched")
+    again(workspace)
+    assert (out / "report.html").read_bytes() == page
+    again(workspace, version="1.0.1")
+    assert b"small@1.0.1" in (out / "report.html").read_bytes()
 
 
 def test_a_cold_cache_gives_the_same_bytes(workspace: Path) -> None:

@@ -155,6 +155,19 @@ def test_bars_stay_within_their_track() -> None:
     assert 100 in widths
 
 
+def test_bars_below_a_sample_are_of_the_sample() -> None:
+    gone = {"not_sampled": 900}
+    rows = [
+        {"source": "a", "stage": "read", "documents": 1000, "text_bytes": 5},
+        {"source": "a", "stage": "sample", "documents": 100, "text_bytes": 5, "dropped": gone, "joint": gone},
+        {"source": "a", "stage": "c4", "documents": 50, "text_bytes": 5, "dropped": {"short": 50}},
+    ]
+    made = page({**REPORT, "funnel": rows})
+    widths = [value[6:] for name, value in made.attributes if name == "style" and value]
+    assert widths == ["100.00%", "10.00%", "90.00%", "90.00%", "50.00%", "50.00%", "50.00%"]
+    assert "below sample" in made.text
+
+
 def test_strings_of_data_have_no_effect() -> None:
     report = everywhere(FULL, HOSTILE)
     report["quarantine"] = {

@@ -144,6 +144,16 @@ def test_joint_is_shown_only_where_it_says_something() -> None:
     assert "joint" not in drawn(80, {**REPORT, "funnel": plain})
 
 
+def test_contamination() -> None:
+    one = {"examples": 1319, "tested": 1301, "contaminated": 77, "share_ppm": 59185, "documents": 81}
+    none = {"examples": 3, "tested": 0, "contaminated": 0, "share_ppm": None, "documents": 0}
+    sets = [{"name": "gsm8k", "action": "drop", **one}, {"name": "a[b]", "action": "cut", **none}]
+    step = {"step": "decontaminate", "definition": "longest", "sources": None, "sets": sets}
+    lines = [line.split() for line in drawn(80, {**REPORT, "contamination": [step]}).splitlines()]
+    assert ["gsm8k", "1,319", "1,301", "77", "5.91", "%", "81"] in lines
+    assert ["a[b]", "3", "0", "0", "0"] in lines  # of a set that was not tested no share is given
+
+
 def test_an_empty_report() -> None:
     text = drawn(80, {"funnel": [], "shards": [], "quarantine": {}})
     assert "quarantine: empty" in text
