@@ -453,7 +453,10 @@ def similar(
     from dataprep.recipe import load_recipe
     from dataprep.similar import find_similar, print_similar
 
-    content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
+    try:
+        content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read the text: {error.strerror}", where=text) from error
     found = find_similar(load_recipe(recipe, sets), content, threshold, top, estimate)
     if as_json:
         _print_json(found)

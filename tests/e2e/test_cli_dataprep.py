@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dataprep.cache import work_lock
+from dataprep.cache import LOCK_NAME, work_lock
 from tests.e2e.corpora import recipe_data, write_inputs, write_recipe
 
 
@@ -114,6 +115,17 @@ def test_a_second_run_on_the_same_work_folder_is_refused(tmp_path: Path) -> None
     assert dataprep("run", path, "--workers", "1").returncode == 0
 
 
+def until_it_waits(pid: int, lock: Path) -> None:
+    """Return when a process has opened the lock."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            if lock in [each.readlink() for each in Path(f"/proc/{pid}/fd").iterdir()]:
+                return
+        time.sleep(0.05)
+    raise AssertionError("it never came to the lock")
+
+
 def test_an_interrupted_run_says_that_it_goes_on_from_there(tmp_path: Path) -> None:
     write_inputs(tmp_path / "in")
     path = write_recipe(tmp_path)
@@ -121,7 +133,7 @@ def test_an_interrupted_run_says_that_it_goes_on_from_there(tmp_path: Path) -> N
     with work_lock(tmp_path / "out.work"):
         # It waits for the lock, so that this cannot come too late.
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        time.sleep(2)
+        until_it_waits(process.pid, tmp_path / "out.work" / LOCK_NAME)
         os.killpg(process.pid, signal.SIGINT)
         _, words = process.communicate(timeout=60)
     assert process.returncode == 130
