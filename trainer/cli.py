@@ -86,12 +86,16 @@ def run(
 @app.command()
 def plan(config: ConfigPath, sets: Sets = None, workers: NoWorkers = 0, as_json: Json = False) -> None:
     """Print what a run would train on: weights, rows, tokens and epochs of each source. Trains nothing."""
+    from manifests.checked import require_checked
     from manifests.store import open_corpus
     from trainer.config import data_spec, load_config
     from trainer.data.rows import RowPlan
 
     settings = load_config(config, sets or ())
     corpora = [open_corpus(path) for path in settings.data.manifests]
+    manifests = [corpus.manifest for corpus in corpora]
+    for line in require_checked(manifests, settings.evaluate.sets, settings.evaluate.unchecked):
+        print(f"warning: scores may be contaminated: {line}", file=sys.stderr)
     summary = RowPlan.build(corpora, data_spec(settings)).summary()
     if as_json:
         print_json(summary)

@@ -115,6 +115,14 @@ class CheckpointConfig(Strict):
     keep: Count = 3
 
 
+class EvaluateConfig(Strict):
+    """Evaluation sets that the model will be scored on. A start compares their digests with what the training
+    manifests say they were checked against."""
+
+    sets: list[Path] = []
+    unchecked: Literal["refuse", "warn", "ignore"] = "refuse"
+
+
 class TrainConfig(Strict):
     run: Path
     seed: Annotated[int, Field(ge=0, lt=2**63)]
@@ -125,6 +133,7 @@ class TrainConfig(Strict):
     optimizer: OptimizerConfig
     schedule: ScheduleConfig = ScheduleConfig()
     checkpoint: CheckpointConfig
+    evaluate: EvaluateConfig = EvaluateConfig()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     timeout_seconds: Annotated[float, Field(gt=0)] = 600.0
     """Of every collective: a lost rank is noticed after this, and a checkpoint must be written in less."""

@@ -14,12 +14,14 @@ import math
 import os
 import platform
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from manifests.checked import require_checked
 from manifests.errors import UserError
 from manifests.fingerprint import digest_value
 from manifests.store import open_corpus
@@ -80,7 +82,7 @@ def build_and_run(
 ) -> RunResult | None:
     started = time.monotonic()
     with together(world, "opening the manifests"):
-        plan, sources, vocab_size = open_data(config, world)
+        plan, sources, vocab_size = open_data(config, world, narrator.say)
     config_digest = digest_value(config.model_dump(mode="json"))
     versions = {"torch": str(torch.__version__), "python": platform.python_version()}
     check_same(world, {"config": config_digest, "plan": plan.fingerprint(), **versions})
@@ -165,12 +167,19 @@ def be_deterministic() -> None:
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
 
 
-def open_data(config: TrainConfig, world: World) -> tuple[RowPlan, tuple[SourceTokens, ...], int]:
-    """The plan of rows, its sources, the vocabulary size. Raises UserError on shards that cannot be right.
+def open_data(
+    config: TrainConfig, world: World, say: Callable[[str], None]
+) -> tuple[RowPlan, tuple[SourceTokens, ...], int]:
+    """The plan of rows, its sources, the vocabulary size. Raises UserError on shards that cannot be right,
+    and on evaluation sets that nobody has looked for in the corpora, if the config's policy is to refuse.
 
     Sizes of all shards that the plan uses are compared with the manifests here, each by one rank.
     """
     corpora = [open_corpus(path) for path in config.data.manifests]
+    if world.is_first:
+        manifests = [corpus.manifest for corpus in corpora]
+        for line in require_checked(manifests, config.evaluate.sets, config.evaluate.unchecked):
+            say(f"warning: scores may be contaminated: {line}")
     plan = RowPlan.build(corpora, data_spec(config))
     vocab_size = corpora[0].manifest.tokenizer.vocab_size
     for corpus in corpora:

@@ -16,6 +16,8 @@ import pytest
 import torch
 
 from manifests.errors import UserError
+from manifests.fingerprint import digest_file
+from manifests.manifest import MANIFEST_NAME, CheckedSet, load_manifest, write_manifest
 from tests.trainer.runs import (
     WEIGHTS,
     Listener,
@@ -57,6 +59,39 @@ def crash_at(step: int) -> Listener:
             raise Crash
 
     return Listener(at)
+
+
+def check_against(corpus: Path, *sets: Path) -> None:
+    """Say in a manifest that these evaluation sets were looked for."""
+    manifest = load_manifest(corpus)
+    evals = [
+        CheckedSet(
+            name=path.stem, digest=digest_file(path).digest, definition="longest", action="drop",
+            sources=None, examples=1, contaminated=0, documents=0,
+        )
+        for path in sets
+    ]  # fmt: skip
+    lineage = manifest.lineage.model_copy(update={"evals": evals})
+    write_manifest(corpus / MANIFEST_NAME, manifest.model_copy(update={"lineage": lineage}))
+
+
+def test_an_evaluation_set_that_nobody_has_looked_for_is_refused_or_warned_of(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    one.write_text("1")
+    two.write_text("2")
+    tiny_config(tmp_path)
+    check_against(tmp_path / "corpus", one)
+    both = {"sets": [str(one), str(two)]}
+    with pytest.raises(UserError, match=r"two\.jsonl was not looked for in tiny"):
+        run(tiny_config(tmp_path, evaluate=both, steps=2))
+    assert not (tmp_path / "run").exists()
+    listener = Listener()
+    train(
+        tiny_config(tmp_path, evaluate={**both, "unchecked": "warn"}, steps=2), workers=1, narrator=listener
+    )
+    (warning,) = [text for text in listener.said if text.startswith("warning: scores may be contaminated")]
+    assert "two.jsonl" in warning
+    assert run(tiny_config(tmp_path, evaluate={"sets": [str(one)]}, steps=2)).reason == "done"
 
 
 def test_a_run_from_start_to_end(tmp_path: Path) -> None:
