@@ -20,7 +20,7 @@ from dataprep.decide.independent import Removed, independent
 from dataprep.decide.pairs import NO_ROWS, compared, distinct
 from dataprep.decide.partitions import band_records
 from dataprep.decide.pieces import piece_of
-from dataprep.decide.verify import MARGIN_PPM, edges_of, least_estimate
+from dataprep.decide.verify import MARGIN_PPM, edges_of, least_estimate, sole_apart
 from dataprep.kernels.minhash import low_bytes, signatures
 from dataprep.kernels.partitions import scattered
 from dataprep.kernels.shingles import Shingling, jaccard_ppm, shingle_hashes
@@ -77,7 +77,7 @@ def near_duplicates(
         found,
         ranks,
         None,
-        sole,
+        sole if sole_apart(threshold_ppm) else None,
         bands or best_bands(threshold_ppm / 10**6, permutations),
         threshold_ppm,
         similarity if verify == "exact" else None,

@@ -30,6 +30,13 @@ def least_estimate(threshold_ppm: int) -> int:
     return min(10**6, threshold_ppm + CAUTION_PPM)
 
 
+def sole_apart(threshold_ppm: int) -> bool:
+    """Whether texts of one single shingle may be kept apart from all that do not have the same one: the
+    similarity of a text of one and a text of two is a half, and the signature of one says no more than 32
+    bits."""
+    return threshold_ppm > 500_000
+
+
 def edges_of(
     pairs: npt.NDArray[np.int64], similarity_ppm: npt.NDArray[np.int32], threshold_ppm: int
 ) -> npt.NDArray[np.int64]:

@@ -26,7 +26,7 @@ from dataprep.decide.partitions import (
     num_partitions,
     write_partitions,
 )
-from dataprep.decide.verify import MARGIN_PPM, least_estimate
+from dataprep.decide.verify import MARGIN_PPM, least_estimate, sole_apart
 from dataprep.kernels.minhash import low_bytes
 from dataprep.kernels.shingles import SHORT
 from dataprep.older import Older
@@ -61,6 +61,7 @@ def bands_tasks(
         "bands": bands,
         "rows": rows,
         "permutations": params.permutations,
+        "sole_apart": sole_apart(params.threshold_ppm),
         "within": params.model_dump(mode="json")["within"],
         "partitions": num_partitions(
             sum(each.facts["passed"] for each in judged) + num_older(older), bands, memory_bytes
@@ -110,7 +111,9 @@ def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[
             low[rows] = low_bytes(signatures)
             apart = grouped(group, label, payload["within"], rows, cache)
             mine = ranks.of(group.start + rows)
-            records = band_records(signatures, mine, apart, bands, payload["rows"], sole)
+            records = band_records(
+                signatures, mine, apart, bands, payload["rows"], sole if payload["sole_apart"] else None
+            )
             keys.append(records.keys)
             found.append(records.ranks)
     save_array(folder / LOW_BYTES, low)
@@ -134,7 +137,14 @@ def _write_older(payload: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     low[columns["document"]] = low_bytes(signatures)
     save_array(folder / LOW_BYTES, low)
     ranks = payload["first"] + columns["document"]
-    records = band_records(signatures, ranks, apart, payload["bands"], payload["rows"], columns["sole"])
+    records = band_records(
+        signatures,
+        ranks,
+        apart,
+        payload["bands"],
+        payload["rows"],
+        columns["sole"] if payload["sole_apart"] else None,
+    )
     write_partitions(records, payload["partitions"], folder)
     return {
         "documents": payload["count"],
