@@ -13,7 +13,7 @@ import numpy as np
 
 from manifests.fields import SUBSETS
 from manifests.lists import Shard
-from manifests.manifest import Manifest, Subset
+from manifests.manifest import Manifest, Subset, subset_of
 from manifests.shard import idx_size_bytes
 
 
@@ -66,12 +66,7 @@ def _sum_problems(manifest: Manifest, shards: Sequence[Shard]) -> Iterator[str]:
         if place not in described:
             yield f"{name}: {len(group)} shards of a subset that the manifest does not have"
             continue
-        found = Subset(
-            documents=sum(shard.documents for shard in group),
-            tokens=sum(shard.tokens for shard in group),
-            text_bytes=sum(shard.text_bytes for shard in group),
-            shards=len(group),
-        )
+        found = subset_of(group)
         for field in Subset.model_fields:
             said, summed = getattr(described[place], field), getattr(found, field)
             if said != summed:

@@ -133,6 +133,16 @@ class Subset(Record):
     shards: Count
 
 
+def subset_of(shards: Sequence[Shard]) -> Subset:
+    """The sums over the shards of a subset."""
+    return Subset(
+        documents=sum(shard.documents for shard in shards),
+        tokens=sum(shard.tokens for shard in shards),
+        text_bytes=sum(shard.text_bytes for shard in shards),
+        shards=len(shards),
+    )
+
+
 class Source(Record):
     """One named set of documents with a mixture weight of its own."""
 

@@ -16,7 +16,7 @@ from manifests.errors import UserError
 from manifests.fields import SUBSETS
 from manifests.fingerprint import digest_value
 from manifests.lists import Shard
-from manifests.manifest import Lineage, Manifest, Source, Subset, TokenizerInfo
+from manifests.manifest import Lineage, Manifest, Source, Subset, TokenizerInfo, subset_of
 
 MAX_NOTES = 200
 """Notes on files that the manifest keeps; the rest is counted."""
@@ -120,13 +120,5 @@ def imported_manifest(
 
 
 def _subsets(source: str, shards: Sequence[Shard]) -> dict[str, Subset]:
-    found = {}
-    for subset in SUBSETS:
-        mine = [shard for shard in shards if (shard.source, shard.subset) == (source, subset)]
-        found[subset] = Subset(
-            documents=sum(shard.documents for shard in mine),
-            tokens=sum(shard.tokens for shard in mine),
-            text_bytes=sum(shard.text_bytes for shard in mine),
-            shards=len(mine),
-        )
-    return found
+    mine = [shard for shard in shards if shard.source == source]
+    return {subset: subset_of([each for each in mine if each.subset == subset]) for subset in SUBSETS}
