@@ -130,9 +130,8 @@ def skip_black(text, at, stop, pages, cells):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def strip_white(text, start, stop, pages, cells):  # type: ignore[no-untyped-def]
-    """(start, stop) of text[start:stop] without white space at its ends."""
-    start = skip_white(text, start, stop, pages, cells)
+def black_end(text, start, stop, pages, cells):  # type: ignore[no-untyped-def]
+    """Where the white space that ends text[start:stop] begins."""
     while stop > start:
         at = stop - 1
         if text[at] < 0x80:
@@ -143,4 +142,11 @@ def strip_white(text, start, stop, pages, cells):  # type: ignore[no-untyped-def
             if not properties_at(text, at, stop, pages, cells)[0] & WHITE:
                 break
         stop = at
-    return start, stop
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def strip_white(text, start, stop, pages, cells):  # type: ignore[no-untyped-def]
+    """(start, stop) of text[start:stop] without white space at its ends."""
+    start = skip_white(text, start, stop, pages, cells)
+    return start, black_end(text, start, stop, pages, cells)

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from dataprep.kernels.cuts import start_before
-from dataprep.kernels.marks import WHITE, is_ascii_white, mark_table, properties_at, skip_white
+from dataprep.kernels.marks import black_end, mark_table, skip_white
 from dataprep.kernels.texts import Texts
 from dataprep.kernels.utf8 import copy_bytes, pointer, read_only
 
@@ -68,22 +67,6 @@ def _blocks(texts: Texts, rows: Int64s, starts: Int64s, ends: Int64s) -> Int64s:
 
 
 @njit(cache=True, nogil=True)
-def _black_end(text, start, stop, pages, cells):  # type: ignore[no-untyped-def]
-    """Where the white space that ends text[start:stop] begins."""
-    while stop > start:
-        at = stop - 1
-        if text[at] < 0x80:
-            if not is_ascii_white(text[at]):
-                break
-        else:
-            at = start_before(text, stop, start)
-            if not properties_at(text, at, stop, pages, cells)[0] & WHITE:
-                break
-        stop = at
-    return stop
-
-
-@njit(cache=True, nogil=True)
 def _line_feeds(text, at, stop):  # type: ignore[no-untyped-def]
     count = 0
     for place in range(at, stop):
@@ -104,7 +87,7 @@ def _without(data, offsets, blocks, page_array, cell_array, out_array, out_offse
             start, end = blocks[block, 1], blocks[block, 2]
             block += 1
             is_cut = True
-            black = _black_end(text, done, start, pages, cells)
+            black = black_end(text, done, start, pages, cells)
             copy_bytes(out, size, text, done, start - done)
             size += start - done
             if black > done:
@@ -120,7 +103,7 @@ def _without(data, offsets, blocks, page_array, cell_array, out_array, out_offse
                     if text[place] == LINE_FEED:
                         done = place + 1
                 continue
-            behind = _black_end(text, start, end, pages, cells)
+            behind = black_end(text, start, end, pages, cells)
             feeds_behind = _line_feeds(text, behind, end)
             if feeds_behind > feeds:
                 copy_bytes(out, front, text, behind, end - behind)
