@@ -8,12 +8,12 @@ documents of one split.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from dataprep.arrayfile import mapped
 from dataprep.chain import Link
@@ -24,12 +24,13 @@ from dataprep.evals.shared import shared_index
 from dataprep.last_run import plans_of_last_run
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
-from dataprep.stages import contaminated, measure, reread
+from dataprep.stages import contaminated, measure
 from dataprep.stages.base import Stage
 from dataprep.stages.decisions import edits_of
-from dataprep.stages.repeats import places_of
+from dataprep.stages.population import members_of
 from dataprep.steps.decontaminate import definition_of, files_of
-from dataprep.verdict_table import verdict_row
+from dataprep.texts_again import each_text
+from dataprep.verdict_table import rows_of_split
 from manifests.errors import UserError
 
 
@@ -51,8 +52,8 @@ def _of_step(plans: Plans, link: Link) -> Contamination:
     index = shared_index(files_of(params), definition_of(params))
     (examples,) = plans.entries[Stage(contaminated.EXAMPLES, link.label).name]
     texts: npt.NDArray[np.bool_] = mapped(examples.file(contaminated.TEXTS))
-    looked_at = {index for index, _, _ in places_of(link, plans.groups)}
-    base = [plans.entries[measure.STAGE][number].facts for number in sorted(looked_at)]
+    members = members_of(link, plans.groups)
+    base = [plans.entries[measure.STAGE][member.number].facts for member in members]
     return Contamination(
         f"{plans.recipe.corpus}@{plans.recipe.version}, step {link.label}",
         index.definition.name,
@@ -73,30 +74,21 @@ def _found(plans: Plans, link: Link, index: EvalIndex, texts: npt.NDArray[np.boo
     names = [each.name for each in index.sets]
     of_set, words = index.example_sets.tolist(), index.text_words.tolist()
     entries = plans.entries[Stage(contaminated.EVIDENCE, link.label).name]
-    for (number, _, _), entry in zip(places_of(link, plans.groups), entries, strict=True):
+    for member, entry in zip(members_of(link, plans.groups), entries, strict=True):
         pairs = np.asarray(mapped(entry.file(contaminated.PAIRS)))
         pairs = pairs[texts[pairs[:, 1]]]
         rows = np.unique(pairs[:, 0])
-        shown = dict(zip(rows.tolist(), _texts(plans, link, number, rows), strict=True))
-        places = {row: verdict_row(plans, number, row) for row in rows.tolist()}
+        if not len(rows):
+            continue
+        shown = dict(each_text(plans, (member.start + rows).tolist(), link.label))
+        table = rows_of_split(plans, member.number).take(pa.array(rows)).to_pylist()
+        places = dict(zip(rows.tolist(), table, strict=True))
         for row, text, matched, _, _, first, end in pairs.tolist():
-            place = places[row]
-            matching = shown[row][first : min(end, first + SHOWN_BYTES)].decode("utf-8", "replace")
+            place, whole = places[row], shown[member.start + row]
+            matching = whole[first : min(end, first + SHOWN_BYTES)].decode("utf-8", "replace")
             for example in by_text[text]:
                 yield Found(
                     names[of_set[example]], index.ids[example].decode(), matched, words[text],
                     place["source"], place["verdict"], place["path"], place["position"], place["id"],
                     "", matching,
                 )  # fmt: skip
-
-
-def _texts(plans: Plans, link: Link, number: int, rows: npt.NDArray[np.int64]) -> Sequence[bytes]:
-    """Some documents of a split, as the step saw them."""
-    if not len(rows):
-        return []
-    plan = plans.splits[number]
-    chosen = np.zeros(plans.entries[measure.STAGE][number].facts["documents"], dtype=bool)
-    chosen[rows] = True
-    payload = reread.payload_of(plan, plans.keys[number], link.label)
-    batches = reread.reread(plan.split, asdict(plan.options), payload, chosen, plans.cache)
-    return [text for batch in batches for text in (batch.texts[i] for i in range(len(batch.texts)))]

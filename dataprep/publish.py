@@ -18,16 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from dataprep.cache import exclusive
-from dataprep.chain import applies, labels
+from dataprep.chain import labels
 from dataprep.older import described, older_of
 from dataprep.plan import Plans
 from dataprep.report.build import build_report
+from dataprep.report.contamination import checked_by_steps
 from dataprep.runs import SUBSETS
-from dataprep.stages import contaminated, decide, index, judge, pack, tokenizer
-from dataprep.stages.base import Stage
+from dataprep.stages import decide, index, judge, pack, tokenizer
 from dataprep.stages.decisions import decisions_of
 from dataprep.steps import step_of
-from dataprep.steps.decontaminate import DecontaminateParams, files_of
 from dataprep.tokenizers.files import JSON_FILE, MODEL_FILE
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
@@ -47,6 +46,7 @@ from manifests.manifest import (
     TokenizerInfo,
     load_manifest,
     read_shard_list,
+    subset_of,
     write_input_list,
 )
 from manifests.seal import seal_corpus
@@ -304,16 +304,8 @@ def _parents(plans: Plans) -> list[str]:
 
 
 def _subsets(source: str, shards: Sequence[Shard]) -> dict[str, Subset]:
-    result = {}
-    for subset in SUBSETS:
-        mine = [shard for shard in shards if (shard.source, shard.subset) == (source, subset)]
-        result[subset] = Subset(
-            documents=sum(shard.documents for shard in mine),
-            tokens=sum(shard.tokens for shard in mine),
-            text_bytes=sum(shard.text_bytes for shard in mine),
-            shards=len(mine),
-        )
-    return result
+    mine = [shard for shard in shards if shard.source == source]
+    return {subset: subset_of([each for each in mine if each.subset == subset]) for subset in SUBSETS}
 
 
 def _inputs(plans: Plans) -> list[InputFile]:
@@ -331,27 +323,20 @@ def _inputs(plans: Plans) -> list[InputFile]:
 
 def _checked_sets(plans: Plans) -> list[CheckedSet]:
     """The evaluation sets of every step `decontaminate`, and what was found of them."""
-    found = []
-    for label, entry in zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True):
-        params = entry.parameters
-        if isinstance(params, DecontaminateParams):
-            sources = [made for made, origin in plans.recipe.outputs.items() if applies(entry, origin)]
-            everywhere = len(sources) == len(plans.recipe.outputs)
-            (examples,) = plans.entries[Stage(contaminated.EXAMPLES, label).name]
-            for file, each in zip(files_of(params), examples.facts["sets"], strict=True):
-                found.append(
-                    CheckedSet(
-                        name=each["name"],
-                        digest=each["digest"],
-                        definition=params.definition,
-                        action=file.action or params.action,
-                        sources=None if everywhere else sources,
-                        examples=each["examples"],
-                        contaminated=each["contaminated"],
-                        documents=each["documents"],
-                    )
-                )
-    return found
+    return [
+        CheckedSet(
+            name=tally.name,
+            digest=tally.digest,
+            definition=step.definition,
+            action=action,
+            sources=step.sources,
+            examples=tally.examples,
+            contaminated=tally.contaminated,
+            documents=tally.documents,
+        )
+        for step in checked_by_steps(plans)
+        for tally, action in step.sets
+    ]
 
 
 def _step_records(plans: Plans) -> list[StepRecord]:

@@ -69,6 +69,11 @@ def verdict_rows(plans: Plans) -> Iterator[pa.Table]:
         yield _rows(plans, index, range(facts["documents"]), places)
 
 
+def rows_of_split(plans: Plans, index: int) -> pa.Table:
+    """The rows of one split."""
+    return _rows(plans, index, range(plans.decided.facts["splits"][index]["documents"]))
+
+
 def verdict_row(plans: Plans, index: int, row: int) -> dict[str, Any]:
     """One row of a split."""
     (found,) = _rows(plans, index, range(row, row + 1)).to_pylist()

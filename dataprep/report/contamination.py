@@ -6,14 +6,43 @@ command `dataprep contamination` shows (`contamination_run.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from dataprep.chain import applies, labels
 from dataprep.decide.contamination import SetTally
+from dataprep.evals.sets import Action
 from dataprep.plan import Plans
 from dataprep.stages import contaminated
 from dataprep.stages.base import Stage
 from dataprep.steps.decontaminate import DecontaminateParams, files_of
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a step `decontaminate` looked for, in which sources (None for all), and of each set what came of
+    it, and the action that documents with its examples got."""
+
+    step: str
+    definition: str
+    sources: list[str] | None
+    sets: list[tuple[SetTally, Action]]
+
+
+def checked_by_steps(plans: Plans) -> Iterator[Checked]:
+    """One a step `decontaminate`, in the order of the recipe."""
+    for label, entry in zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True):
+        params = entry.parameters
+        if not isinstance(params, DecontaminateParams):
+            continue
+        (examples,) = plans.entries[Stage(contaminated.EXAMPLES, label).name]
+        sources = [made for made, origin in plans.recipe.outputs.items() if applies(entry, origin)]
+        tallies = [SetTally(**facts) for facts in examples.facts["sets"]]
+        actions = [file.action or params.action for file in files_of(params)]
+        everywhere = len(sources) == len(plans.recipe.outputs)
+        sets = list(zip(tallies, actions, strict=True))
+        yield Checked(label, params.definition, None if everywhere else sources, sets)
 
 
 def contamination_of(plans: Plans) -> list[dict[str, Any]]:
@@ -25,25 +54,15 @@ def contamination_of(plans: Plans) -> list[dict[str, Any]]:
     contaminated   examples that were found; `share_ppm`: in millionths of those tested, None where none was
     documents      that hold an example
     """
-    found = []
-    for label, entry in zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True):
-        params = entry.parameters
-        if not isinstance(params, DecontaminateParams):
-            continue
-        (examples,) = plans.entries[Stage(contaminated.EXAMPLES, label).name]
-        sources = [made for made, origin in plans.recipe.outputs.items() if applies(entry, origin)]
-        sets = []
-        for file, facts in zip(files_of(params), examples.facts["sets"], strict=True):
-            sets.append(_row(SetTally(**facts), file.action or params.action))
-        found.append(
-            {
-                "step": label,
-                "definition": params.definition,
-                "sources": None if len(sources) == len(plans.recipe.outputs) else sources,
-                "sets": sets,
-            }
-        )
-    return found
+    return [
+        {
+            "step": each.step,
+            "definition": each.definition,
+            "sources": each.sources,
+            "sets": [_row(tally, action) for tally, action in each.sets],
+        }
+        for each in checked_by_steps(plans)
+    ]
 
 
 def _row(tally: SetTally, action: str) -> dict[str, Any]:

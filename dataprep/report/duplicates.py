@@ -11,7 +11,7 @@ from dataprep.plan import Plans
 from dataprep.stages import copies, judge, near, passages, repeats, settle
 from dataprep.stages.base import Stage
 from dataprep.stages.decisions import decisions_of, edits_of
-from dataprep.stages.population import LARGEST
+from dataprep.stages.removed import LARGEST
 from dataprep.steps.ranking import RankingParams
 
 

@@ -27,7 +27,6 @@ from dataprep.decide.contamination import (
     Evidence,
     contaminated_texts,
     evidence,
-    example_marks,
     gram_documents,
     tally,
 )
@@ -37,7 +36,7 @@ from dataprep.evals.shared import shared_index
 from dataprep.stages.base import Task
 from dataprep.stages.cuts import write_cuts
 from dataprep.stages.groups import Group
-from dataprep.stages.repeats import passed, places_of
+from dataprep.stages.population import members_of, passed
 from dataprep.stages.walk import COLUMNS
 from dataprep.stages.walk import STAGE as MEASURE
 from dataprep.steps.decontaminate import definition_of, files_of, judged
@@ -49,29 +48,10 @@ DOCUMENTS = "documents.npy"
 """int64[n-grams of the index]: in how many documents each stands."""
 PAIRS = "pairs.npy"
 """int64[p, 7]: see `decide.contamination.Evidence`; documents are rows of the split."""
-MARKS = "marks.npy"
-"""int8[examples of the index]: 1 contaminated, 0 clean, -1 not tested."""
 TEXTS = "texts.npy"
 """bool[texts of the index]: contaminated."""
 
 Int64s = npt.NDArray[np.int64]
-
-
-def _members(link: Link, groups: Sequence[Group], judged_by: Sequence[Entry]) -> list[dict[str, Any]]:
-    """What the tasks need of every split that the step looks at."""
-    members = []
-    for _, group, place in places_of(link, groups):
-        verdicts = judged_by[group.number]
-        first = sum(group.counts[:place])
-        hits = group.splits[place]["keys"][link.units]
-        members.append(
-            {
-                "hits": hits,
-                "judged": [verdicts.key, first, group.counts[place]],
-                "digest": verdicts.facts["passed_digest"],
-            }
-        )
-    return members
 
 
 def _step(link: Link) -> dict[str, Any]:
@@ -83,14 +63,15 @@ def _step(link: Link) -> dict[str, Any]:
 
 
 def grams_task(link: Link, groups: Sequence[Group], judged_by: Sequence[Entry]) -> Task:
-    members = _members(link, groups, judged_by)
+    members = members_of(link, groups)
     components = {
         "version": VERSION,
-        "hits": digest_value([each["hits"] for each in members]),
-        "passed": digest_value([[each["digest"], each["judged"][1:]] for each in members]),
+        "hits": digest_value([each.units(link) for each in members]),
+        "passed": digest_value([each.passed_digest(judged_by) for each in members]),
         "index": link.step.depends(link.params)["evals"],
     }
-    payload = {"members": members, "chain": chain_to_json([link])}
+    listed = [{"hits": each.units(link), "judged": each.judged(judged_by)} for each in members]
+    payload = {"members": listed, "chain": chain_to_json([link])}
     return Task("all documents", key_of(components), components, payload)
 
 
@@ -126,19 +107,16 @@ def evidence_tasks(
 ) -> list[Task]:
     """One task a split."""
     tasks = []
-    for (_, group, place), member in zip(
-        places_of(link, groups), _members(link, groups, judged_by), strict=True
-    ):
+    for member in members_of(link, groups):
         components = {
             "version": VERSION,
-            "hits": member["hits"],
-            "passed": [member["digest"], member["judged"][1:]],
+            "hits": member.units(link),
+            "passed": member.passed_digest(judged_by),
             "grams": counted.key,
             "step": _step(link),
         }
-        payload = {**member, "grams": counted.key, "chain": chain_to_json([link])}
-        label = f"{group.splits[place]['source']}, split {group.first + place}"
-        tasks.append(Task(label, key_of(components), components, payload))
+        payload = {**components, "judged": member.judged(judged_by), "chain": chain_to_json([link])}
+        tasks.append(Task(member.name, key_of(components), components, payload))
     return tasks
 
 
@@ -175,8 +153,7 @@ def judge_examples(payload: Mapping[str, Any], cache: Cache, folder: Path) -> di
     parts = list(_pairs(payload["evidence"], cache))
     texts = contaminated_texts(parts, index, documents)
     save_array(folder / TEXTS, texts)
-    save_array(folder / MARKS, example_marks(texts, index))
-    return {"sets": [asdict(each) for each in tally(parts, texts, index)], "digest": ""}
+    return {"sets": [asdict(each) for each in tally(parts, texts, index)]}
 
 
 def _pairs(keys: Sequence[str], cache: Cache) -> Iterator[Evidence]:
@@ -195,4 +172,5 @@ def _hits(member: Mapping[str, Any], cache: Cache) -> tuple[Hits, npt.NDArray[np
     """The hits of a split, and which documents the rules above kept."""
     entry = cache.get(MEASURE, member["hits"])
     grams, runs = (np.asarray(mapped(entry.file(ragged_file(name)))) for name in ("grams", "runs"))
-    return Hits(member["judged"][2], grams, runs), passed(member, cache)
+    kept = passed(member["judged"], cache)
+    return Hits(len(kept), grams, runs), kept

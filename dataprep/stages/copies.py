@@ -20,18 +20,10 @@ from dataprep.kernels.hashing import hash128
 from dataprep.older import Older
 from dataprep.stages import rank
 from dataprep.stages.base import Task
-from dataprep.stages.groups import Group, columns_digest, group_of, narrowed
+from dataprep.stages.groups import Group, group_of, signal_of
 from dataprep.stages.older import compared_in, num_older, older_tasks
-from dataprep.stages.population import (
-    EQUAL_PPM,
-    Removals,
-    payload_of,
-    population,
-    signal_of,
-    weights_of,
-    write_keepers,
-    write_removed,
-)
+from dataprep.stages.population import group_tasks, population
+from dataprep.stages.removed import EQUAL_PPM, Removals, weights_of, write_keepers, write_removed
 from dataprep.stages.within import grouped
 from manifests.fingerprint import digest_value
 
@@ -54,30 +46,14 @@ def hashes_tasks(
 ) -> list[Task]:
     """One task a group, and one for each older corpus."""
     total = sum(entry.facts["passed"] for entry in judged) + num_older(older)
-    count = number_of_partitions(total, SORTED_BYTES, memory_bytes)
     params: Any = link.params
-    within = params.model_dump(mode="json")["within"]
-    tasks = []
-    for group, entry in zip(groups, judged, strict=True):
-        components = {
-            "version": VERSION,
-            "columns": columns_digest(narrowed(group, (link.label,))),
-            "within": within,
-            "passed": entry.facts["passed_digest"],
-            "start": group.start,
-            "ranks": ranked.key,
-            "older": num_older(older),
-            "removals": digest_value(list(removals)),
-            "partitions": count,
-        }
-        payload = {
-            **payload_of(group, link.label, entry, removals),
-            "within": within,
-            "ranks": rank.reference(ranked, older),
-            "partitions": count,
-        }
-        tasks.append(Task(f"group {group.number}", key_of(components), components, payload))
-    return tasks + older_tasks(older, {"version": VERSION, "within": within, "partitions": count})
+    settings = {
+        "version": VERSION,
+        "within": params.model_dump(mode="json")["within"],
+        "partitions": number_of_partitions(total, SORTED_BYTES, memory_bytes),
+    }
+    tasks = group_tasks(link, groups, judged, ranked, removals, older, settings)
+    return tasks + older_tasks(older, settings)
 
 
 def write_hashes(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from dataprep.recipe import Recipe
 from dataprep.stages import judge
 from dataprep.stages.base import Task
 from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
-from dataprep.stages.population import REMOVED, found_in, keepers_between, removed_between
+from dataprep.stages.removed import REMOVED, found_in, keepers_between, removed_between
 from dataprep.steps import step_of
 from dataprep.steps.base import Decision
 from manifests.fingerprint import digest_value

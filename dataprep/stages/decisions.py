@@ -24,30 +24,31 @@ from dataprep.stages import contaminated, copies, judge, measure, near, passages
 from dataprep.stages.base import Stage, Task
 from dataprep.stages.groups import Group
 from dataprep.stages.measure import SplitPlan
-from dataprep.stages.population import Removals
+from dataprep.stages.population import members_of
+from dataprep.stages.removed import Removals
 from dataprep.steps import step_of
 from dataprep.steps.base import CorpusEdit, Decision
 
 ORDER = ("exact_dedup", "minhash_dedup")
 """The steps in the order in which they decide."""
 
-
-def edit_kinds_of(link: Link) -> tuple[str, ...]:
-    """The stages of a CorpusEdit, in order; MEASURE comes after them if it changes texts."""
-    own: tuple[str, ...] = (repeats.UNITS, repeats.REPEATS, repeats.CUTS)
-    if link.step.name == "decontaminate":
-        return (judge.STAGE, contaminated.GRAMS, contaminated.EVIDENCE, contaminated.EXAMPLES)
-    if link.step.name == "substring_dedup":
-        own = (passages.PASSAGES, passages.LAYOUT, passages.WINDOWS, passages.MATCHES, passages.SPANS)
-    return (judge.STAGE, rank.KIND, *own)
-
+BY_UNITS = (judge.STAGE, rank.KIND, repeats.UNITS, repeats.REPEATS, repeats.CUTS)
+BY_PASSAGES = (passages.PASSAGES, passages.LAYOUT, passages.WINDOWS, passages.MATCHES, passages.SPANS)
+EDIT_KINDS = {
+    "line_dedup": BY_UNITS,
+    "paragraph_dedup": BY_UNITS,
+    "sentence_dedup": BY_UNITS,
+    "substring_dedup": (judge.STAGE, rank.KIND, *BY_PASSAGES),
+    "decontaminate": (judge.STAGE, contaminated.GRAMS, contaminated.EVIDENCE, contaminated.EXAMPLES),
+}
+"""The stages of each CorpusEdit, in order; MEASURE comes after them if it changes texts."""
 
 CUTTING = (repeats.CUTS, passages.SPANS, contaminated.EVIDENCE)
 """Kinds of stages that leave, of each split, what a CorpusEdit makes of it."""
 
 
 def cutting_kind_of(link: Link) -> str:
-    return next(kind for kind in edit_kinds_of(link) if kind in CUTTING)
+    return next(kind for kind in EDIT_KINDS[link.step.name] if kind in CUTTING)
 
 
 def kinds_of(link: Link) -> tuple[str, ...]:
@@ -95,63 +96,54 @@ def edit_stages(recipe: Recipe) -> list[Stage]:
     stages = []
     for link in edits_of(recipe):
         again = (measure.STAGE,) if link.rewrites else ()
-        stages += [Stage(kind, link.label) for kind in (*edit_kinds_of(link), *again)]
+        stages += [Stage(kind, link.label) for kind in (*EDIT_KINDS[link.step.name], *again)]
     return stages
 
 
 def edit_tasks(stage: Stage, planned: Planned) -> Sequence[Task]:
     """The tasks of one of these, but MEASURE."""
     link = next(each for each in edits_of(planned.recipe) if each.label == stage.label)
-    done = {kind: planned.entries.get(Stage(kind, link.label).name, ()) for kind in edit_kinds_of(link)}
-    if stage.kind == judge.STAGE:
-        return judge.tasks_of(planned.recipe, planned.groups, planned.cuts, until=link.label)
-    if link.step.name == "decontaminate":
-        return _contamination_tasks(stage.kind, link, planned, done)
-    if stage.kind == rank.KIND:
-        return rank.tasks_of(planned.recipe, planned.groups, link)
-    (ranked,) = done[rank.KIND]
     groups, memory_bytes = planned.groups, planned.recipe.memory
-    if link.step.name == "substring_dedup":
-        return _passage_tasks(stage.kind, link, planned, done)
-    if stage.kind == repeats.UNITS:
-        text_bytes = sum(entry.facts["text_bytes"] for entry in planned.entries[measure.STAGE])
-        judged = done[judge.STAGE]
-        return repeats.units_tasks(link, groups, judged, ranked, text_bytes, memory_bytes)
-    if stage.kind == repeats.REPEATS:
-        return repeats.repeats_tasks(link, done[repeats.UNITS], ranked)
-    return repeats.cuts_tasks(link, groups, done[repeats.REPEATS])
 
+    def made(kind: str) -> Sequence[Entry]:
+        return planned.entries[Stage(kind, link.label).name]
 
-def _contamination_tasks(
-    kind: str, link: Link, planned: Planned, done: Mapping[str, Sequence[Entry]]
-) -> Sequence[Task]:
-    groups, judged = planned.groups, done[judge.STAGE]
-    if kind == contaminated.GRAMS:
-        return [contaminated.grams_task(link, groups, judged)]
-    (counted,) = done[contaminated.GRAMS]
-    if kind == contaminated.EVIDENCE:
-        return contaminated.evidence_tasks(link, groups, judged, counted)
-    return [contaminated.examples_task(link, done[contaminated.EVIDENCE], counted)]
-
-
-def _passage_tasks(
-    kind: str, link: Link, planned: Planned, done: Mapping[str, Sequence[Entry]]
-) -> Sequence[Task]:
-    groups, memory_bytes = planned.groups, planned.recipe.memory
-    (ranked,) = done[rank.KIND]
-    written, layouts = done[passages.PASSAGES], done[passages.LAYOUT]
-    windowed, matched = done[passages.WINDOWS], done[passages.MATCHES]
-    match kind:
+    match stage.kind:
+        case judge.STAGE:
+            return judge.tasks_of(planned.recipe, groups, planned.cuts, until=link.label)
+        case rank.KIND:
+            return rank.tasks_of(planned.recipe, groups, link)
+        case repeats.UNITS:
+            text_bytes = sum(entry.facts["text_bytes"] for entry in planned.entries[measure.STAGE])
+            judged, (ranked,) = made(judge.STAGE), made(rank.KIND)
+            return repeats.units_tasks(link, groups, judged, ranked, text_bytes, memory_bytes)
+        case repeats.REPEATS:
+            return repeats.repeats_tasks(link, made(repeats.UNITS), *made(rank.KIND))
+        case repeats.CUTS:
+            return repeats.cuts_tasks(link, groups, made(repeats.REPEATS))
         case passages.PASSAGES:
-            splits, keys, judged = planned.splits, planned.keys, done[judge.STAGE]
-            return passages.passages_tasks(link, groups, splits, keys, judged)
+            splits, keys = planned.splits, planned.keys
+            return passages.passages_tasks(link, groups, splits, keys, made(judge.STAGE))
         case passages.LAYOUT:
-            return passages.layout_tasks(link, groups, written, ranked)
+            return passages.layout_tasks(link, groups, made(passages.PASSAGES), *made(rank.KIND))
         case passages.WINDOWS:
+            written, layouts, (ranked,) = made(passages.PASSAGES), made(passages.LAYOUT), made(rank.KIND)
             return passages.windows_tasks(link, groups, written, layouts, ranked, memory_bytes)
         case passages.MATCHES:
+            written, layouts = made(passages.PASSAGES), made(passages.LAYOUT)
+            windowed = made(passages.WINDOWS)
             return passages.matches_tasks(link, groups, written, layouts, windowed, memory_bytes)
-    return passages.spans_tasks(link, groups, written, windowed, matched)
+        case passages.SPANS:
+            written, windowed = made(passages.PASSAGES), made(passages.WINDOWS)
+            return passages.spans_tasks(link, groups, written, windowed, made(passages.MATCHES))
+        case contaminated.GRAMS:
+            return [contaminated.grams_task(link, groups, made(judge.STAGE))]
+        case contaminated.EVIDENCE:
+            judged, (counted,) = made(judge.STAGE), made(contaminated.GRAMS)
+            return contaminated.evidence_tasks(link, groups, judged, counted)
+        case contaminated.EXAMPLES:
+            return [contaminated.examples_task(link, made(contaminated.EVIDENCE), *made(contaminated.GRAMS))]
+    raise AssertionError(stage)
 
 
 def with_cuts(label: str, planned: Planned) -> dict[int, SplitPlan]:
@@ -159,11 +151,11 @@ def with_cuts(label: str, planned: Planned) -> dict[int, SplitPlan]:
     link = next(each for each in edits_of(planned.recipe) if each.label == label)
     found = {}
     entries = planned.entries[Stage(cutting_kind_of(link), label).name]
-    for (index, _, _), entry in zip(repeats.places_of(link, planned.groups), entries, strict=True):
-        plan = planned.splits[index]
+    for member, entry in zip(members_of(link, planned.groups), entries, strict=True):
+        plan = planned.splits[member.number]
         cut = Cut(entry.facts["digest"], entry.receipt["stage"], entry.key)
         chain = tuple(replace(each, cut=cut) if each.label == label else each for each in plan.chain)
-        found[index] = replace(plan, chain=chain)
+        found[member.number] = replace(plan, chain=chain)
     return found
 
 

@@ -155,5 +155,18 @@ def columns_digest(group: Group) -> str:
     return digest_value(list(group.splits))
 
 
+def signal_of(group: Group, label: str, name: str, rows: Rows, cache: Cache) -> Any:
+    """A signal of some documents [ascending rows of the group], of splits that have the step; None where
+    there are no documents, or the step has no such signal."""
+    columns = Columns(group, cache)
+    parts = []
+    for index in range(len(group.splits)):
+        place = columns.place(index)
+        first, last = np.searchsorted(rows, (place.start, place.stop))
+        if first < last and name in (signals := columns.of_split(index, label)):
+            parts.append(signals[name][rows[first:last] - place.start])
+    return np.concatenate(parts) if parts else None
+
+
 def _joined(parts: Sequence[Column]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -35,8 +35,6 @@ VERSION = 2
 VERDICTS = "judged.arrow"
 MAX_BYTES = "max_bytes"
 ROUTE = "route"
-EMPTYING = ("line_dedup", "paragraph_dedup", "sentence_dedup", "substring_dedup")
-"""Steps that may take all of a text, since other documents have it too."""
 NOT_ROUTED = "not_routed"
 
 
@@ -69,7 +67,11 @@ def tasks_of(
             for name, source in recipe.sources.items()
         },
         "is_last": until is None,
-        "cutting": [link.label for link in links if link.step.name in EMPTYING],
+        "cutting": [
+            link.label
+            for link in links
+            if isinstance(link.step, CorpusEdit) and link.step.takes_copies and link.rewrites
+        ],
         "steps": steps,
     }
     chain = chain_to_json([link for link, _ in drops])

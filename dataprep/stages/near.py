@@ -32,9 +32,10 @@ from dataprep.kernels.shingles import SHORT
 from dataprep.older import Older
 from dataprep.stages import rank
 from dataprep.stages.base import Task
-from dataprep.stages.groups import Columns, Group, columns_digest, group_of, narrowed
+from dataprep.stages.groups import Columns, Group, group_of
 from dataprep.stages.older import believed, compared_in, num_older, older_tasks
-from dataprep.stages.population import Removals, payload_of, population
+from dataprep.stages.population import group_tasks, population
+from dataprep.stages.removed import Removals
 from dataprep.stages.signatures import LOW_BYTES, GroupSignatures
 from dataprep.stages.within import grouped
 from manifests.fingerprint import digest_value
@@ -57,36 +58,19 @@ def bands_tasks(
     """One task a group, and one for each older corpus."""
     params: Any = link.params
     bands, rows = params.banding
+    total = sum(each.facts["passed"] for each in judged) + num_older(older)
     settings = {
+        "version": VERSION,
         "bands": bands,
         "rows": rows,
         "permutations": params.permutations,
         "sole_apart": sole_apart(params.threshold_ppm),
         "within": params.model_dump(mode="json")["within"],
-        "partitions": num_partitions(
-            sum(each.facts["passed"] for each in judged) + num_older(older), bands, memory_bytes
-        ),
+        "partitions": num_partitions(total, bands, memory_bytes),
     }
-    tasks = []
-    for group, entry in zip(groups, judged, strict=True):
-        components = {
-            "version": VERSION,
-            "columns": columns_digest(narrowed(group, (link.label,))),
-            "passed": entry.facts["passed_digest"],
-            "start": group.start,
-            "ranks": ranked.key,
-            "older": num_older(older),
-            "removals": digest_value(list(removals)),
-            **settings,
-        }
-        payload = {
-            **payload_of(group, link.label, entry, removals),
-            "ranks": rank.reference(ranked, older),
-            **settings,
-        }
-        tasks.append(Task(f"group {group.number}", key_of(components), components, payload))
-    total = sum(group.documents for group in groups)
-    return tasks + older_tasks(older, {"version": VERSION, "total": total, **settings})
+    tasks = group_tasks(link, groups, judged, ranked, removals, older, settings)
+    documents = sum(group.documents for group in groups)
+    return tasks + older_tasks(older, {**settings, "total": documents})
 
 
 def write_bands(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:

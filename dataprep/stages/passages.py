@@ -35,7 +35,7 @@ from dataprep.stages.base import Task
 from dataprep.stages.cuts import write_cuts
 from dataprep.stages.groups import Group
 from dataprep.stages.measure import SplitPlan
-from dataprep.stages.repeats import passed, places_of
+from dataprep.stages.population import members_of, passed
 from dataprep.stages.tokenizer import engine_versions
 from dataprep.tokenizers import Encoder, strip_special
 from dataprep.tokenizers.engines import choose_engine
@@ -70,24 +70,23 @@ def passages_tasks(
     """One task a split. What it makes depends on no other split: ranks come later."""
     params: Any = link.params
     tasks = []
-    for index, group, place in places_of(link, groups):
-        plan, verdicts = splits[index], judged[group.number]
-        first = sum(group.counts[:place])
+    for member in members_of(link, groups):
+        plan = splits[member.number]
         above = rewriting(reread.until_step(plan.chain, link.label), plan.options)
         components = {
             "version": VERSION,
             "split": plan.digest,
             "reader": reader_components(plan.split.format, plan.options),
             "above": [described for _, described in above],
-            "passed": verdicts.facts["passed_digests"][place],
+            "passed": member.passed_digest(judged),
             "tokens": params.model_dump(mode="json")["tokens"],
             "depends": {**link.step.depends(link.params), **engine_versions(JSON_FILE)},
         }
         payload = {
             "split": plan.split.to_dict(),
             "options": asdict(plan.options),
-            "reread": reread.payload_of(plan, keys[index], link.label),
-            "judged": [verdicts.key, first, group.counts[place]],
+            "reread": reread.payload_of(plan, keys[member.number], link.label),
+            "judged": member.judged(judged),
             "tokenizer": params.tokenizer_file,
         }
         tasks.append(Task(plan.label, key_of(components), components, payload))
@@ -95,7 +94,7 @@ def passages_tasks(
 
 
 def write_passages(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
-    kept = passed(payload, cache)
+    kept = passed(payload["judged"], cache)
     split = Split.from_dict(payload["split"])
     batches = reread.reread(split, payload["options"], payload["reread"], kept, cache)
     texts = concat([batch.texts for batch in batches])
@@ -146,15 +145,15 @@ def layout_tasks(link: Link, groups: Sequence[Group], written: Sequence[Entry], 
 
 def _starts(link: Link, groups: Sequence[Group]) -> list[int]:
     """The row of the first document of every split that the step looks at."""
-    return [group.start + sum(group.counts[:place]) for _, group, place in places_of(link, groups)]
+    return [member.start for member in members_of(link, groups)]
 
 
 def together(link: Link, groups: Sequence[Group]) -> list[tuple[str, list[int]]]:
     """(name, numbers of the splits that the step looks at) of what is compared with each other."""
     params: Any = link.params
     found: dict[str, list[int]] = {}
-    for number, (_, group, place) in enumerate(places_of(link, groups)):
-        name = group.splits[place]["source"] if params.within == "source" else "all documents"
+    for number, member in enumerate(members_of(link, groups)):
+        name = member.source if params.within == "source" else "all documents"
         found.setdefault(name, []).append(number)
     return list(found.items())
 

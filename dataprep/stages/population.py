@@ -1,92 +1,33 @@
-"""Which documents a decision over all documents looks at, and what earlier ones removed.
+"""Which documents the steps that look at all documents look at: their population.
 
-A decision's population: the documents of its sources that passed every rule, wherever the rules stand in the
-recipe, less those that the decisions before it removed. So a document that a rule drops never takes its
-copies with it.
+A decision's: the documents of its sources that passed every rule, wherever the rules stand in the recipe,
+less those that the decisions before it removed. So a document that a rule drops never takes its copies with
+it.
 
-What a decision removed is a file `removed.npy` or several: int64[k, 3], row, row of the document that stays
-in its stead, similarity in millionths; ascending by row. Beside it lies `keepers.npy`: int64[k, 2], row, how
-many documents it stands for beside itself; ascending by row.
+A CorpusEdit's: the documents of its sources that the rules above it kept. It takes a split at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dataprep.arrayfile import mapped, save_array
-from dataprep.cache import Cache, Entry
+from dataprep.cache import Cache, Entry, key_of
+from dataprep.chain import Link
 from dataprep.columnfile import read_columns
-from dataprep.stages import judge
-from dataprep.stages.groups import Columns, Group
-
-REMOVED, KEEPERS = "removed.npy", "keepers.npy"
-EQUAL_PPM = 1_000_000
-LARGEST = 5
-"""Sizes of clusters that a receipt holds."""
+from dataprep.older import Older
+from dataprep.stages import judge, rank
+from dataprep.stages.base import Task
+from dataprep.stages.groups import Columns, Group, columns_digest, narrowed
+from dataprep.stages.older import num_older
+from dataprep.stages.removed import Removals, removed_between
+from manifests.fingerprint import digest_value
 
 Int64s = npt.NDArray[np.int64]
-Removals = Sequence[Sequence[str]]
-"""Kind of stage and key of each entry that holds removed documents."""
-
-
-def removed_between(removals: Removals, cache: Cache, start: int, stop: int) -> Int64s:
-    """int64[k, 3]: what some entries removed of the rows from start to stop, ascending."""
-    return _between(REMOVED, removals, cache, start, stop, width=3)
-
-
-def keepers_between(removals: Removals, cache: Cache, start: int, stop: int) -> Int64s:
-    """int64[k, 2]: the rows from start to stop that stand for others, ascending; a row may come twice."""
-    return _between(KEEPERS, removals, cache, start, stop, width=2)
-
-
-def _between(name: str, removals: Removals, cache: Cache, start: int, stop: int, width: int) -> Int64s:
-    parts = [np.zeros((0, width), dtype=np.int64)]
-    for kind, key in removals:
-        found = mapped(cache.get(kind, key).file(name))
-        first, last = np.searchsorted(found[:, 0], (start, stop))
-        parts.append(np.asarray(found[first:last]))
-    together = np.concatenate(parts)
-    return together[np.argsort(together[:, 0], kind="stable")]
-
-
-def found_in(name: str, removals: Removals, cache: Cache, rows: Int64s, column: int) -> Int64s:
-    """int64[n]: a column of `removed.npy` or `keepers.npy` for some rows, summed over the entries; 0 where a
-    row is in none."""
-    values = np.zeros(len(rows), dtype=np.int64)
-    for kind, key in removals:
-        found = mapped(cache.get(kind, key).file(name))
-        if len(found):
-            places = np.minimum(np.searchsorted(found[:, 0], rows), len(found) - 1)
-            values += np.where(found[places, 0] == rows, found[places, column], 0)
-    return values
-
-
-def weights_of(removals: Removals, cache: Cache, rows: Int64s) -> Int64s:
-    """int64[n]: how many documents each of some rows stands for with itself, after earlier decisions."""
-    return 1 + found_in(KEEPERS, removals, cache, rows, column=1)
-
-
-def write_removed(folder: Path, removed: Int64s) -> None:
-    """Write `removed.npy`."""
-    save_array(folder / REMOVED, removed[np.argsort(removed[:, 0])])
-
-
-def write_keepers(folder: Path, removed: Int64s, weights: Int64s) -> dict[str, Any]:
-    """Write `keepers.npy`; `weights`: how many documents each of the removed ones stood for.
-
-    Returns the facts `clusters`, how many documents stay in the stead of others, and `largest`, the sizes of
-    the largest clusters: each with the one that stays, of the documents that this decision looked at.
-    """
-    keepers, places = np.unique(removed[:, 1], return_inverse=True)
-    counts = np.bincount(places, weights, minlength=len(keepers)).astype(np.int64)
-    save_array(folder / KEEPERS, np.column_stack([keepers, counts]))
-    sizes = np.sort(1 + np.bincount(places, minlength=len(keepers)))[::-1]
-    return {"clusters": len(keepers), "largest": sizes[:LARGEST].tolist()}
 
 
 def population(
@@ -104,19 +45,101 @@ def population(
     return chosen
 
 
-def signal_of(group: Group, label: str, name: str, rows: Int64s, cache: Cache) -> Any:
-    """A signal of some documents [ascending rows of the group], of splits that have the step; None where
-    there are no documents, or the step has no such signal."""
-    columns = Columns(group, cache)
-    parts = []
-    for index in range(len(group.splits)):
-        place = columns.place(index)
-        first, last = np.searchsorted(rows, (place.start, place.stop))
-        if first < last and name in (signals := columns.of_split(index, label)):
-            parts.append(signals[name][rows[first:last] - place.start])
-    return np.concatenate(parts) if parts else None
-
-
 def payload_of(group: Group, label: str, judged: Entry, removals: Removals) -> dict[str, Any]:
     """What `population` needs, as JSON values."""
     return {"group": group.to_json(), "label": label, "judged": judged.key, "removals": list(removals)}
+
+
+def group_tasks(
+    link: Link,
+    groups: Sequence[Group],
+    judged: Sequence[Entry],
+    ranked: Entry,
+    removals: Removals,
+    older: Sequence[Older],
+    settings: Mapping[str, Any],
+) -> list[Task]:
+    """One task a group, for the first stage of a decision; `settings` are of its own."""
+    tasks = []
+    for group, entry in zip(groups, judged, strict=True):
+        components = {
+            "columns": columns_digest(narrowed(group, (link.label,))),
+            "passed": entry.facts["passed_digest"],
+            "start": group.start,
+            "ranks": ranked.key,
+            "older": num_older(older),
+            "removals": digest_value(list(removals)),
+            **settings,
+        }
+        payload = {
+            **payload_of(group, link.label, entry, removals),
+            "ranks": rank.reference(ranked, older),
+            **settings,
+        }
+        tasks.append(Task(f"group {group.number}", key_of(components), components, payload))
+    return tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A split that a CorpusEdit looks at: the one at `place` of its group."""
+
+    group: Group
+    place: int
+
+    @property
+    def number(self) -> int:
+        """Of the split, in the listing."""
+        return self.group.first + self.place
+
+    @property
+    def first(self) -> int:
+        """Documents of the group before it."""
+        return sum(self.group.counts[: self.place])
+
+    @property
+    def start(self) -> int:
+        """Row of its first document."""
+        return self.group.start + self.first
+
+    @property
+    def count(self) -> int:
+        return self.group.counts[self.place]
+
+    @property
+    def source(self) -> str:
+        return str(self.group.splits[self.place]["source"])
+
+    @property
+    def name(self) -> str:
+        return f"{self.source}, split {self.number}"
+
+    def units(self, link: Link) -> str:
+        """Key of what the step measured."""
+        return str(self.group.splits[self.place]["keys"][link.units])
+
+    def judged(self, entries: Sequence[Entry]) -> list[Any]:
+        """Where `passed` finds which documents the rules kept."""
+        return [entries[self.group.number].key, self.first, self.count]
+
+    def passed_digest(self, entries: Sequence[Entry]) -> str:
+        """Of which documents the rules kept."""
+        return str(entries[self.group.number].facts["passed_digests"][self.place])
+
+
+def members_of(link: Link, groups: Sequence[Group]) -> list[Member]:
+    """The splits that a CorpusEdit looks at, in the order of the listing."""
+    return [
+        Member(group, place)
+        for group in groups
+        for place, split in enumerate(group.splits)
+        if link.units in split["keys"]
+    ]
+
+
+def passed(judged: Sequence[Any], cache: Cache) -> npt.NDArray[np.bool_]:
+    """bool[n]: the documents of a split that the rules kept; `judged` is that of a Member."""
+    key, first, count = judged
+    columns: Any = read_columns(cache.get(judge.STAGE, key).file(judge.VERDICTS), first, count)
+    kept: npt.NDArray[np.bool_] = columns["passed"]
+    return kept

@@ -25,10 +25,11 @@ from dataprep.columnfile import read_columns
 from dataprep.decide.lines import in_groups, resolve_units
 from dataprep.decide.records import number_of_partitions, read_partition, write_records
 from dataprep.kernels.xxh3 import hash64
-from dataprep.stages import judge, rank
+from dataprep.stages import rank
 from dataprep.stages.base import Task
 from dataprep.stages.cuts import write_cuts
 from dataprep.stages.groups import Group
+from dataprep.stages.population import members_of, passed
 from dataprep.stages.units import read_units
 from dataprep.stages.walk import COLUMNS
 from dataprep.stages.walk import STAGE as MEASURE
@@ -43,16 +44,6 @@ BYTES_A_BYTE = 4
 """Memory for the records of a byte of text, while they are resolved: a line of English has 60 bytes."""
 
 Int64s = npt.NDArray[np.int64]
-
-
-def places_of(link: Link, groups: Sequence[Group]) -> list[tuple[int, Group, int]]:
-    """(number of the split, its group, its place there) of every split that the step looks at."""
-    return [
-        (group.first + place, group, place)
-        for group in groups
-        for place, split in enumerate(group.splits)
-        if link.units in split["keys"]
-    ]
 
 
 def units_tasks(
@@ -70,43 +61,29 @@ def units_tasks(
         "partitions": number_of_partitions(text_bytes, BYTES_A_BYTE, memory_bytes),
     }
     tasks = []
-    for _, group, place in places_of(link, groups):
-        split, first = group.splits[place], sum(group.counts[:place])
-        verdicts = judged[group.number]
+    for member in members_of(link, groups):
         components = {
             "version": VERSION,
-            "units": split["keys"][link.units],
-            "source": split["source"],
-            "start": group.start + first,
-            "passed": verdicts.facts["passed_digest"],
+            "units": member.units(link),
+            "source": member.source,
+            "start": member.start,
+            "passed": member.passed_digest(judged),
             "ranks": ranked.key,
             **settings,
         }
         payload = {
             **components,
-            "judged": [verdicts.key, first, group.counts[place]],
+            "judged": member.judged(judged),
             "ranks": [ranked.receipt["stage"], ranked.key],
         }
-        tasks.append(Task(_label(group, place), key_of(components), components, payload))
+        tasks.append(Task(member.name, key_of(components), components, payload))
     return tasks
-
-
-def _label(group: Group, place: int) -> str:
-    return f"{group.splits[place]['source']}, split {group.first + place}"
-
-
-def passed(payload: Mapping[str, Any], cache: Cache) -> npt.NDArray[np.bool_]:
-    """bool[n]: the documents of a split that the rules kept."""
-    key, first, count = payload["judged"]
-    columns: Any = read_columns(cache.get(judge.STAGE, key).file(judge.VERDICTS), first, count)
-    kept: npt.NDArray[np.bool_] = columns["passed"]
-    return kept
 
 
 def write_unit_records(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
     entry = cache.get(MEASURE, payload["units"])
     units = read_units(entry)
-    kept = passed(payload, cache)
+    kept = passed(payload["judged"], cache)
     counts = np.diff(units.offsets)
     rows = np.repeat(np.arange(len(counts)), counts)
     chosen = np.flatnonzero(kept[rows])
@@ -161,15 +138,15 @@ def cuts_tasks(link: Link, groups: Sequence[Group], found: Sequence[Entry]) -> l
     """One task a split."""
     keys = [entry.key for entry in found]
     tasks = []
-    for _, group, place in places_of(link, groups):
+    for member in members_of(link, groups):
         components = {
             "version": VERSION,
-            "units": group.splits[place]["keys"][link.units],
-            "start": group.start + sum(group.counts[:place]),
+            "units": member.units(link),
+            "start": member.start,
             "repeats": digest_value(keys),
         }
-        payload = {**components, "repeats": keys, "documents": group.counts[place]}
-        tasks.append(Task(_label(group, place), key_of(components), components, payload))
+        payload = {**components, "repeats": keys, "documents": member.count}
+        tasks.append(Task(member.name, key_of(components), components, payload))
     return tasks
 
 

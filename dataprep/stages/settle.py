@@ -34,7 +34,7 @@ from dataprep.readers import Split
 from dataprep.stages import near, rank, reread
 from dataprep.stages.base import Task
 from dataprep.stages.measure import SplitPlan
-from dataprep.stages.population import Removals, weights_of, write_keepers, write_removed
+from dataprep.stages.removed import Removals, weights_of, write_keepers, write_removed
 from manifests.fingerprint import digest_value
 
 DOUBTS, SHINGLES, KEEP = "doubts", "shingles", "keep"

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from dataprep.cache import Cache
 from dataprep.kernels.xxh3 import hash64
-from dataprep.stages.groups import Columns, Group
-from dataprep.stages.population import signal_of
+from dataprep.stages.groups import Columns, Group, signal_of
 
 GROUP = "group"
 """Signal of a step with `within: {field: ...}`: uint64, a hash of the field's value."""

@@ -224,6 +224,8 @@ class CorpusEdit:
     needs: Callable[[Any], tuple[str, ...]] = no_fields
     also_measuring: Callable[[Any], Mapping[str, Any]] = no_more
     rewrites: Callable[[Any], bool] = always
+    takes_copies: bool = True
+    """Whether what it cuts stands in other documents too: a text may lose all of itself to a copy."""
 
 
 StepType = Transform | Rule | Edit | Decision | CorpusEdit

@@ -195,4 +195,5 @@ DECONTAMINATE = CorpusEdit(
     measuring=frozenset({"definition", "share", "min_words", "margin"}),
     depends=depends,
     rewrites=rewrites,
+    takes_copies=False,
 )

@@ -33,15 +33,6 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "snapshot"
 
 
-@pytest.fixture
-def workspace(snapshot: Path) -> Path:
-    """The finished run, at the same path for every test."""
-    folder = snapshot.parent / "w"
-    shutil.rmtree(folder)
-    shutil.copytree(snapshot, folder, copy_function=shutil.copy2)
-    return folder
-
-
 def again(folder: Path, change: Callable[[list[dict[str, Any]]], object], **changes: Any) -> dict[str, int]:
     """Run with changed steps; return the tasks that ran."""
     steps: list[dict[str, Any]] = json.loads(json.dumps(STEPS))
