@@ -145,8 +145,8 @@ def explain(
 
     Reads what the last run of this recipe measured, and of the text itself only the beginning.
     """
-    from dataprep.explain import explain_document, print_explanation
     from dataprep.recipe import load_recipe
+    from dataprep.views.explain import explain_document, print_explanation
 
     found = explain_document(load_recipe(recipe, sets), document, source)
     if as_json:
@@ -270,7 +270,7 @@ def contamination(
     if not evals:
         _contamination_of_run(corpus, output, as_json)
         return
-    from dataprep.contamination import check_corpus, print_contamination, summary, write_contamination
+    from dataprep.corpora.contamination import check_corpus, print_contamination, summary, write_contamination
     from dataprep.decide.contamination import FREQUENT, Rule
     from dataprep.evals.options import definition_named, files_named
 
@@ -288,8 +288,8 @@ def contamination(
 
 
 def _contamination_of_run(path: Path, output: Path | None, as_json: bool) -> None:
-    from dataprep.contamination import print_contamination, summary, write_contamination
-    from dataprep.contamination_run import contamination_of_run
+    from dataprep.corpora.contamination import print_contamination, summary, write_contamination
+    from dataprep.views.contamination import contamination_of_run
 
     if path.suffix not in (".yaml", ".yml"):
         raise UserError(
@@ -421,8 +421,8 @@ def duplicates(
 
     Reads what the last run of this recipe decided, and the texts that it shows.
     """
-    from dataprep.duplicates import find_duplicates, print_duplicates
     from dataprep.recipe import load_recipe
+    from dataprep.views.duplicates import find_duplicates, print_duplicates
 
     found = find_duplicates(load_recipe(recipe, sets), step, source, top)
     if as_json:
@@ -451,7 +451,7 @@ def similar(
     By the signatures that the minhash_dedup of this recipe measured in its last run.
     """
     from dataprep.recipe import load_recipe
-    from dataprep.similar import find_similar, print_similar
+    from dataprep.views.similar import find_similar, print_similar
 
     try:
         content = sys.stdin.buffer.read() if text == "-" else Path(text).read_bytes()

@@ -1,7 +1,7 @@
 """What the steps `decontaminate` found of evaluation sets, from the receipts of their stage EXAMPLES.
 
 Everything is counted before anything was dropped or cut. Which examples and which documents these are, the
-command `dataprep contamination` shows (`contamination_run.py`).
+command `dataprep contamination` shows (`dataprep/views/contamination.py`).
 """
 
 from __future__ import annotations

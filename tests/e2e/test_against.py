@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from dataprep import clusters
-from dataprep.duplicates import find_duplicates, print_duplicates
 from dataprep.older import older_of
 from dataprep.recipe import Recipe, recipe_of
 from dataprep.run import RunResult, run
 from dataprep.stages.decisions import decisions_of
+from dataprep.views import clusters
+from dataprep.views.duplicates import find_duplicates, print_duplicates
 from manifests.errors import UserError
 from manifests.manifest import load_manifest
 from manifests.verify import verify

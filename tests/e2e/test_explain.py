@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dataprep.cli import app
-from dataprep.explain import explain_document
 from dataprep.plan import Plans
 from dataprep.run import run
 from dataprep.verdict_table import NAME, SCHEMA, places_in
+from dataprep.views.explain import explain_document
 from manifests.errors import UserError
 from manifests.tables import read_document_table
 from tests.e2e.corpora import STAMP, again, document, make_recipe, write_recipe

@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from dataprep import clusters, similar
 from dataprep.cli import app
-from dataprep.duplicates import find_duplicates, print_duplicates
-from dataprep.explain import explain_document
 from dataprep.report.terminal import print_report
 from dataprep.run import run
-from dataprep.similar import find_similar
 from dataprep.verdict_table import NAME
+from dataprep.views import clusters, similar
+from dataprep.views.duplicates import find_duplicates, print_duplicates
+from dataprep.views.explain import explain_document
+from dataprep.views.similar import find_similar
 from manifests.errors import UserError
 from tests.e2e.corpora import again, books, document, make_recipe, write_recipe
 from tests.reference.shingles import shingles

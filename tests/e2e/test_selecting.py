@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from dataprep.explain import explain_document
 from dataprep.explain_plan import plan_recipe
 from dataprep.recipe import recipe_of
 from dataprep.run import RunResult, run
+from dataprep.views.explain import explain_document
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from tests.e2e.corpora import document

@@ -14,13 +14,13 @@ import pytest
 
 from dataprep.cache import Cache
 from dataprep.columnfile import read_columns, write_columns
-from dataprep.explain import explain_document
 from dataprep.kernels.texts import Texts
 from dataprep.recipe import recipe_of
 from dataprep.run import RunResult, run
 from dataprep.stages.rewrites import RewriteWriter
 from dataprep.stages.walk import COLUMNS, REWRITES
 from dataprep.steps import STEPS
+from dataprep.views.explain import explain_document
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from tests.dataprep.stages.fake_steps import FAKE, SEEN

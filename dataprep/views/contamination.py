@@ -2,8 +2,8 @@
 or cut.
 
 Reads what the last run left; the matched text comes from the inputs. A corpus that is built is checked in
-`contamination.py`, which also prints and writes what is found here. Memory: what was found, and the matched
-documents of one split.
+`dataprep/corpora/contamination.py`, which also prints and writes what is found here. Memory: what was found,
+and the matched documents of one split.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ import pyarrow as pa
 
 from dataprep.arrayfile import mapped
 from dataprep.chain import Link
-from dataprep.contamination import SHOWN_BYTES, Contamination, Found, marks_of
+from dataprep.corpora.contamination import SHOWN_BYTES, Contamination, Found, marks_of
 from dataprep.decide.contamination import SetTally
 from dataprep.evals.index import EvalIndex
 from dataprep.evals.shared import shared_index
-from dataprep.last_run import plans_of_last_run
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
 from dataprep.stages import contaminated, measure
@@ -29,8 +28,9 @@ from dataprep.stages.base import Stage
 from dataprep.stages.decisions import edits_of
 from dataprep.stages.population import members_of
 from dataprep.steps.decontaminate import definition_of, files_of
-from dataprep.texts_again import each_text
 from dataprep.verdict_table import rows_of_split
+from dataprep.views.last_run import plans_of_last_run
+from dataprep.views.texts import each_text
 from manifests.errors import UserError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataprep.text_diff import COMPARED_WORDS, WORD, Segment, differences
+from dataprep.views.text_diff import COMPARED_WORDS, WORD, Segment, differences
 
 WORDS = st.lists(st.sampled_from(["a", "b", "the", "\u6c34", "\u706b", "x-y"]), max_size=30)
 

@@ -21,18 +21,18 @@ from dataprep.columnfile import read_columns
 from dataprep.columns import Texts
 from dataprep.decide.bands import best_bands, keys_of_bands
 from dataprep.decide.verify import MARGIN_PPM
-from dataprep.explain import outcome
 from dataprep.kernels.minhash import SEED, Signatures, hash32, signatures
 from dataprep.kernels.shingles import SHORT, WORDLESS, Shingling, jaccard_ppm, shingle_hashes
-from dataprep.last_run import plans_of_last_run
 from dataprep.narrate import printable
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
 from dataprep.stages import measure
 from dataprep.stages.decisions import decisions_of
 from dataprep.steps.minhash_dedup import MinhashDedupParams
-from dataprep.texts_again import each_text, split_places
 from dataprep.verdict_table import verdict_row
+from dataprep.views.explain import outcome
+from dataprep.views.last_run import plans_of_last_run
+from dataprep.views.texts import each_text, split_places
 from manifests.errors import UserError
 
 MAX_HELD = 10_000

@@ -17,7 +17,6 @@ from rich.text import Text
 
 from dataprep.chain import BASE, FINAL, Link
 from dataprep.columnfile import Column, hashes_to_arrow
-from dataprep.last_run import plans_of_last_run
 from dataprep.narrate import printable
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
@@ -27,6 +26,7 @@ from dataprep.stages.reading import read_chunks
 from dataprep.stages.walk import MEASURED
 from dataprep.steps.base import CorpusEdit, Edit, Rule
 from dataprep.verdict_table import SCHEMA, verdict_row
+from dataprep.views.last_run import plans_of_last_run
 from manifests.errors import UserError
 
 MAX_MATCHES = 10

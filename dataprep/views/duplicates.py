@@ -16,15 +16,15 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from dataprep.clusters import Cluster, Copy, largest_clusters
-from dataprep.last_run import plans_of_last_run
 from dataprep.narrate import printable
 from dataprep.plan import Plans
 from dataprep.recipe import Recipe
 from dataprep.stages.decisions import decisions_of, edits_of
-from dataprep.text_diff import Segment, differences
-from dataprep.texts_again import TextAgain, texts_of
 from dataprep.verdict_table import PLACE, Places
+from dataprep.views.clusters import Cluster, Copy, largest_clusters
+from dataprep.views.last_run import plans_of_last_run
+from dataprep.views.text_diff import Segment, differences
+from dataprep.views.texts import TextAgain, texts_of
 from manifests.errors import UserError
 from manifests.wording import did_you_mean
 
