@@ -9,6 +9,8 @@ and `minhash_dedup`, which cost less.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -21,6 +23,8 @@ from dataprep.kernels.windows import LEAST_LENGTH
 from dataprep.steps.base import Check, CorpusEdit, Int64s, Params, Signals, above, ratio
 from dataprep.steps.model_file import file_digest
 from dataprep.steps.ranking import RankingParams, ranking_columns, ranking_measured
+from dataprep.tokenizers.files import read_tokenizer
+from dataprep.tokenizers.spelling import spelling_of
 
 DEFAULT_TOKENS, DEFAULT_BYTES = 50, 200
 """50 tokens are Lee et al.'s; of GPT-2's tokens, 50 of English are about 200 bytes."""
@@ -61,8 +65,18 @@ def needs(params: SubstringDedupParams) -> tuple[str, ...]:
 
 
 def depends(params: SubstringDedupParams) -> Mapping[str, str]:
+    """Raises UserError for a tokenizer whose tokens cannot be used."""
     file = params.tokenizer_file
-    return {} if file is None else {"tokenizer": file_digest(file, "substring_dedup")}
+    if file is None:
+        return {}
+    digest = file_digest(file, "substring_dedup")
+    _check(file, digest)
+    return {"tokenizer": digest}
+
+
+@lru_cache(maxsize=16)
+def _check(path: str, digest: str) -> None:
+    spelling_of(read_tokenizer(Path(path)))
 
 
 def measure(batch: Batch, params: SubstringDedupParams) -> tuple[None, Signals]:

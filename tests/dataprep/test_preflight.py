@@ -278,6 +278,16 @@ class TestTokenizer:
             f"{at}t.json: this is not a tokenizer.json"
         )
 
+    def test_that_of_a_step(self) -> None:
+        """Before anything is measured, with the line of the step."""
+        passages = "steps=[{substring_dedup: {tokens: {file: t.json}}}]"
+        Path("t.json").write_bytes(b"\xff")
+        (problem,) = problems(self.SOURCES, passages)
+        assert problem.startswith("--set " + passages)
+        assert "cannot read the tokenizer" in problem
+        Path("t.json").write_text(train_bpe(["some text"] * 3, 300))
+        assert check(self.SOURCES, passages)
+
     def test_no_end_of_text_token(self) -> None:
         tokenizer = json.loads(train_bpe(["some text"] * 3, 300))
         tokenizer["added_tokens"] = []
