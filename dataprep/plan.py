@@ -130,6 +130,7 @@ class Plans:
     """Column set -> key, of every split, once MEASURE is done."""
     unchecked: dict[str, list[Entry]] = field(default_factory=dict)
     """Entries that an earlier run left and nobody has held against their digests yet, by stage."""
+    _groups: list[Group] | None = None
 
     def next(self) -> StagePlan | None:
         """The first stage that is not done yet, or None."""
@@ -176,7 +177,10 @@ class Plans:
 
     @property
     def groups(self) -> list[Group]:
-        return groups_of(self.splits, self.keys, self.entries[measure.STAGE])
+        """The measured splits, in groups; made again only when a stage is done."""
+        if self._groups is None:
+            self._groups = groups_of(self.splits, self.keys, self.entries[measure.STAGE])
+        return self._groups
 
     @property
     def decided(self) -> Entry:
@@ -192,9 +196,11 @@ class Plans:
                 assert keys is not None
                 self.keys.append(keys)
         self.entries[stage.name] = list(entries)
+        self._groups = None
         if stage.kind in CUTTING:
             for number, plan in with_cuts(stage.label, self.planned).items():
                 self.splits[number] = plan
+            self._groups = None
 
     def again(self, stage: str) -> None:
         """Plan this stage and those after it once more: some of its entries are gone."""
@@ -204,6 +210,7 @@ class Plans:
         for number, plan in enumerate(self.splits):
             chain = tuple(link if self._is_cut(link) else link.before_cut for link in plan.chain)
             self.splits[number] = replace(plan, chain=chain)
+        self._groups = None
 
     def _is_cut(self, link: Link) -> bool:
         return link.cut is not None and Stage(link.cut.kind, link.label).name in self.entries
