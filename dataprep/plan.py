@@ -23,6 +23,7 @@ from dataprep.recipe import Recipe
 from dataprep.stages import (
     cap,
     decide,
+    fit,
     index,
     judge,
     measure,
@@ -53,6 +54,8 @@ def stages_of(recipe: Recipe) -> tuple[Stage, ...]:
     """The stages of a run, in order."""
     first = [measure.STAGE, *([cap.STAGE] if cap.capped_sources(recipe) else [])]
     last = [decide.STAGE, sample.STAGE, tokenizer.STAGE, write.STAGE, pack.STAGE]
+    if recipe.shards.sequence_lengths:
+        last.append(fit.STAGE)
     if recipe.publish_dedup and decisions_of(recipe):
         last.append(index.STAGE)
     return (
@@ -165,7 +168,10 @@ class Plans:
                 links = decisions_of(self.recipe)
                 return index.tasks_of(links, self.groups, self.splits, self.decided)
             case pack.STAGE:
-                return pack.tasks_of(self.recipe, self.written_by_source(), self.dtype)
+                return self.pack_tasks
+            case fit.STAGE:
+                packed = list(zip(self.pack_tasks, self.entries[pack.STAGE], strict=True))
+                return fit.tasks_of(self.recipe, packed)
         return decision_tasks(stage, self.planned)
 
     @property
@@ -219,7 +225,12 @@ class Plans:
     def dtype(self) -> str:
         return str(dtype_for_vocab(self.entries[tokenizer.STAGE][0].facts["vocab_size"]))
 
-    def written_by_source(self) -> dict[str, list[Entry]]:
+    @property
+    def pack_tasks(self) -> list[Task]:
+        """One a shard, in the order of the corpus."""
+        return pack.tasks_of(self.recipe, self._written_by_source(), self.dtype)
+
+    def _written_by_source(self) -> dict[str, list[Entry]]:
         """Source of the corpus -> the WRITE entries that hold documents of it."""
         by_source: dict[str, list[Entry]] = {}
         for entry in self.entries[write.STAGE]:

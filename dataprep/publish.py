@@ -20,11 +20,12 @@ from typing import Any
 from dataprep.cache import exclusive
 from dataprep.chain import labels
 from dataprep.older import described, older_of
+from dataprep.packed import Packed, packed_of
 from dataprep.plan import Plans
 from dataprep.report.build import build_report
 from dataprep.report.contamination import checked_by_steps
 from dataprep.runs import SUBSETS
-from dataprep.stages import decide, index, judge, pack, tokenizer
+from dataprep.stages import decide, fit, index, judge, pack, tokenizer
 from dataprep.stages.decisions import decisions_of
 from dataprep.steps import step_of
 from dataprep.tokenizers.files import JSON_FILE, MODEL_FILE
@@ -45,10 +46,13 @@ from manifests.manifest import (
     Subset,
     TokenizerInfo,
     load_manifest,
+    read_packing_list,
     read_shard_list,
     subset_of,
     write_input_list,
 )
+from manifests.packing import is_packing
+from manifests.packings import is_packing_list, seal_packings
 from manifests.seal import seal_corpus
 
 MARKER = ".headrace-corpus"
@@ -84,34 +88,44 @@ def publish(plans: Plans) -> Published:
     """Make the output folder hold exactly the corpus of this run."""
     folder = Path(plans.recipe.output)
     shards = _shards(plans)
-    report = build_report(plans, shards)
-    unsealed = _manifest(plans, shards, report)
+    packed = packed_of(plans, shards)
+    report = build_report(plans, shards, [each.part for each in packed])
+    unsealed = _manifest(plans, shards, report, packed)
     existing = _existing(folder)
-    if existing is not None and _same(existing, unsealed, shards, folder):
+    if existing is not None and _same(existing, unsealed, shards, packed, folder):
         return Published(folder, existing, tuple(shards), report, False)
 
     folder.mkdir(parents=True, exist_ok=True)
     _claim(folder)
     with exclusive(folder / MARKER):  # of runs with other work folders, too
-        return _replace(plans, shards, unsealed, report, folder)
+        return _replace(plans, shards, packed, unsealed, report, folder)
 
 
 def _replace(
-    plans: Plans, shards: Sequence[Shard], unsealed: Manifest, report: dict[str, Any], folder: Path
+    plans: Plans,
+    shards: Sequence[Shard],
+    packed: Sequence[Packed],
+    unsealed: Manifest,
+    report: dict[str, Any],
+    folder: Path,
 ) -> Published:
     """Take the manifest away, put everything in its place, and seal it."""
     (folder / MANIFEST_NAME).unlink(missing_ok=True)
     fsync_directory(folder)
     _link(plans, shards, folder)
+    if damaged := [key for each in packed for key in each.link(folder)]:
+        raise DamagedEntries(fit.STAGE, damaged)
     _link_dedup(plans, unsealed.dedup, folder)
     tokenized = plans.entries[tokenizer.STAGE][0]
     link_or_copy(tokenized.file(unsealed.tokenizer.file), folder / unsealed.tokenizer.file)
     if digest_file(folder / unsealed.tokenizer.file).digest != unsealed.tokenizer.digest:
         raise DamagedEntries(tokenizer.STAGE, [tokenized.key])
     write_input_list(folder / INPUTS_FILE, _inputs(plans))
-    _remove_stale(folder, shards, unsealed.tokenizer.file)
+    packings = [seal_packings(folder, each.part, each.rows) for each in packed]
+    _remove_stale(folder, shards, packed, unsealed.tokenizer.file)
     lineage = unsealed.lineage.model_copy(update={"inputs_digest": digest_file(folder / INPUTS_FILE).digest})
-    manifest = seal_corpus(folder, unsealed.model_copy(update={"lineage": lineage}), shards)
+    update = {"lineage": lineage, "packings": packings}
+    manifest = seal_corpus(folder, unsealed.model_copy(update=update), shards)
     return Published(folder, manifest, tuple(shards), report, True)
 
 
@@ -152,10 +166,9 @@ def _link_dedup(plans: Plans, part: DedupPart | None, folder: Path) -> None:
 
 def _shards(plans: Plans) -> list[Shard]:
     """Every shard with its place in the corpus. Names carry no digest, so a rebuilt corpus keeps them."""
-    planned = pack.tasks_of(plans.recipe, plans.written_by_source(), plans.dtype)
     counters: dict[tuple[str, str], int] = {}
     shards = []
-    for task, entry in zip(planned, plans.entries[pack.STAGE], strict=True):
+    for task, entry in zip(plans.pack_tasks, plans.entries[pack.STAGE], strict=True):
         source, subset = task.components["source"], task.components["subset"]
         index = counters.get((source, subset), 0)
         counters[source, subset] = index + 1
@@ -197,23 +210,32 @@ def _existing(folder: Path) -> Manifest | None:
         return None  # damaged or of another format: it is replaced
 
 
-def _same(existing: Manifest, unsealed: Manifest, shards: Sequence[Shard], folder: Path) -> bool:
+def _same(
+    existing: Manifest, unsealed: Manifest, shards: Sequence[Shard], packed: Sequence[Packed], folder: Path
+) -> bool:
     """Whether the folder already holds this corpus, and no file of it was touched since its manifest was
     written."""
     blank = {"content_digest": "", "manifest_digest": "", "shards_digest": ""}
     inputs_digest = existing.lineage.inputs_digest
     lineage = unsealed.lineage.model_copy(update={"inputs_digest": inputs_digest})
-    if existing.model_copy(update=blank) != unsealed.model_copy(update={"lineage": lineage}):
+    undigested = [each.model_copy(update={"digest": digest_bytes(b"")}) for each in existing.packings]
+    if existing.model_copy(update={**blank, "packings": undigested}) != unsealed.model_copy(
+        update={"lineage": lineage}
+    ):
         return False
     try:
         if read_shard_list(folder / existing.shards_file) != list(shards):
+            return False
+        if any(read_packing_list(folder / each.part.file) != list(each.rows) for each in packed):
             return False
         if digest_file(folder / existing.lineage.inputs_file).digest != inputs_digest:
             return False
         if any(digest_file(folder / name).digest != digest for name, digest in existing.side_files.items()):
             return False
         written = (folder / MANIFEST_NAME).stat().st_mtime_ns
-        return all(_is_older(folder, shard, written) or _is_intact(folder, shard) for shard in shards)
+        return all(
+            _is_older(folder, shard, written) or _is_intact(folder, shard) for shard in shards
+        ) and not any(each.damaged(folder, written) for each in packed)
     except (OSError, UserError):
         return False
 
@@ -240,17 +262,23 @@ def _claim(folder: Path) -> None:
     write_atomic(folder / MARKER, b"The files of one corpus; see manifest.json. Made by dataprep run.\n")
 
 
-def _remove_stale(folder: Path, shards: Sequence[Shard], tokenizer_file: str) -> None:
+def _remove_stale(
+    folder: Path, shards: Sequence[Shard], packed: Sequence[Packed], tokenizer_file: str
+) -> None:
     """Remove shards that an older version of this corpus left, and what killed runs left unfinished."""
     current = {shard.name + suffix for shard in shards for suffix in SUFFIXES} | {tokenizer_file}
+    current |= {path.name for each in packed for path in (*each.files(folder), folder / each.part.file)}
     for path in sorted(folder.iterdir()):
         is_ours = path.name.endswith(SUFFIXES) or path.name in (JSON_FILE, MODEL_FILE)
+        is_ours = is_ours or is_packing(path) or is_packing_list(path)
         is_old = is_ours and path.name not in current
         if is_temporary(path) or (is_old and not path.name.startswith(".")):
             path.unlink()
 
 
-def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> Manifest:
+def _manifest(
+    plans: Plans, shards: Sequence[Shard], report: dict[str, Any], packed: Sequence[Packed]
+) -> Manifest:
     recipe = plans.recipe
     tokenized = plans.entries[tokenizer.STAGE][0].facts
     resolved = recipe.resolved()
@@ -274,6 +302,7 @@ def _manifest(plans: Plans, shards: Sequence[Shard], report: dict[str, Any]) -> 
             for made, origin in recipe.outputs.items()
         },
         dedup=_dedup_part(plans),
+        packings=[each.part for each in packed],
         created_by=f"headrace {version('headrace')}",
         lineage=Lineage(
             recipe=resolved,

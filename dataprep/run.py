@@ -65,6 +65,7 @@ WHAT_STAGES_DO = {
     "tokenizer": "train or load, choose engine",
     "write": "tokenize, sort",
     "pack": "merge into shards",
+    "fit": "documents into rows",
     "index": "for later corpora",
 }
 

@@ -24,6 +24,7 @@ from dataprep.stages import (
     contaminated,
     copies,
     decide,
+    fit,
     index,
     judge,
     measure,
@@ -66,6 +67,7 @@ EXECUTE: dict[str, Callable[[Mapping[str, Any], Cache, Path], dict[str, Any]]] =
     tokenizer.STAGE: tokenizer.execute,
     write.STAGE: write.execute,
     pack.STAGE: pack.execute,
+    fit.STAGE: fit.execute,
     index.STAGE: index.execute,
 }
 

@@ -16,8 +16,10 @@ from pathlib import Path
 
 from manifests.consistency import inconsistencies
 from manifests.fingerprint import digest_file
-from manifests.lists import Shard, read_shard_list
+from manifests.lists import Shard, ShardPacking, read_packing_list, read_shard_list
 from manifests.manifest import Manifest, ManifestError, load_manifest, manifest_path
+from manifests.packing import Packing, PackingError, open_packing, packing_path
+from manifests.packings import packing_inconsistencies
 from manifests.shard import ShardError, ShardReader, bin_path, idx_path
 
 MAX_OPEN_SHARDS = 1024
@@ -41,6 +43,8 @@ class Corpus:
         for shard in self.shards:
             self._groups.setdefault((shard.source, shard.subset), []).append(shard)
         self._readers: OrderedDict[str, ShardReader] = OrderedDict()
+        self._lists: dict[int, dict[str, ShardPacking]] = {}
+        self._packings: OrderedDict[tuple[str, int], Packing] = OrderedDict()
         self._max_open = max_open_shards()
         self._lock = threading.Lock()
 
@@ -79,6 +83,39 @@ class Corpus:
             self._readers.move_to_end(shard.name)
             return reader
 
+    def packings(self, sequence_length: int) -> dict[str, ShardPacking]:
+        """Return what is listed of the packings for rows of this length, by name of the shard.
+
+        Raises ManifestError when the corpus has none, saying for which lengths it has, or when the list is
+        damaged or does not fit the manifest.
+        """
+        with self._lock:
+            if sequence_length not in self._lists:
+                self._lists[sequence_length] = self._read_packings(sequence_length)
+            return self._lists[sequence_length]
+
+    def packing(self, shard: Shard, sequence_length: int) -> Packing:
+        """Return the packing of a shard, mapped if need be: the most recently used stay so.
+
+        Its size and its numbers of rows and pieces are compared with the list. Raises ManifestError,
+        PackingError.
+        """
+        listed = self.packings(sequence_length)[shard.name]
+        with self._lock:
+            packing = self._packings.get((shard.name, sequence_length))
+            if packing is None:
+                path = packing_path(self.prefix(shard), sequence_length)
+                packing = open_packing(path)
+                found = packing.sequence_length, packing.num_rows, len(packing.start)
+                if found != (sequence_length, listed.rows, listed.pieces):
+                    hint = f"dataprep verify {self.folder}"
+                    raise PackingError("it is not the packing that is listed", where=str(path), hint=hint)
+                self._packings[shard.name, sequence_length] = packing
+                if len(self._packings) > self._max_open:
+                    self._packings.popitem(last=False)
+            self._packings.move_to_end((shard.name, sequence_length))
+            return packing
+
     def check_sizes(self, shards: Iterable[Shard] | None = None) -> None:
         """Compare the sizes of the files of some shards, or all, with the manifest. Raises ShardError.
 
@@ -96,6 +133,32 @@ class Corpus:
                 if size_bytes != wanted_bytes:
                     found = "is missing" if size_bytes is None else f"has {size_bytes:,} bytes"
                     raise self._mismatch(f"the file {found}; the manifest says {wanted_bytes:,} bytes", path)
+
+    def _read_packings(self, sequence_length: int) -> dict[str, ShardPacking]:
+        parts = {part.sequence_length: part for part in self.manifest.packings}
+        part = parts.get(sequence_length)
+        if part is None:
+            has = f"it has some for {', '.join(map(str, parts))}" if parts else "it has none"
+            raise ManifestError(
+                f"the corpus {self.manifest.corpus} has no packing for rows of {sequence_length} tokens; "
+                f"{has}",
+                where=str(self.folder),
+                hint="shards: {pack: best_fit, sequence_lengths: [...]} in its recipe, or dataprep pack",
+            )
+        path = self.folder / part.file
+        rows = read_packing_list(path)
+        problems = [
+            *(["its digest is another"] if digest_file(path).digest != part.digest else []),
+            *packing_inconsistencies(part, self.shards, rows),
+        ]
+        if problems:
+            raise ManifestError(
+                "the list of packings is not the one that the manifest was written with:\n"
+                + "\n".join(problems),
+                where=str(path),
+                hint=f"dataprep verify {self.folder}",
+            )
+        return {row.shard: row for row in rows}
 
     def _open(self, shard: Shard) -> ShardReader:
         self.check_sizes([shard])

@@ -1,4 +1,4 @@
-"""The long lists of a manifest, kept as Parquet beside it: its shards and its input files.
+"""The long lists of a manifest, kept as Parquet beside it: its shards, their packings, its input files.
 
 150,000 shards at 15 T tokens, and as many inputs, do not belong in a JSON file. The manifest holds a digest
 of each list, so a change in a list shows as much as a change in the manifest.
@@ -59,6 +59,26 @@ class Shard(Record):
     """Shuffle key of the first document; empty for an empty shard."""
 
 
+class ShardPacking(Record):
+    """The packing of one shard for rows of one length; see `packing.py`."""
+
+    shard: RelativePath
+    """Name of the shard."""
+    rows: Count
+    pieces: Count
+    tokens: Count
+    """Of all pieces."""
+    targets: Count
+    documents_cut: Count
+    """Documents of more tokens than a row has room for."""
+    documents_left_out: Count
+    """Documents of one token, which is no target."""
+    documents_cut_by_concat: Count
+    """For comparison: documents that consecutive rows would cut, laid from the first token of the shard."""
+    file_bytes: Count
+    file_sha256: Sha256
+
+
 class InputFile(Record):
     """One file that a corpus was made from."""
 
@@ -77,6 +97,16 @@ def write_shard_list(path: StrPath, shards: Sequence[Shard]) -> None:
 def read_shard_list(path: StrPath) -> list[Shard]:
     """Read the list of shards, every row checked. Raises TableError."""
     return _read_records(path, Shard)
+
+
+def write_packing_list(path: StrPath, packings: Sequence[ShardPacking]) -> None:
+    """Write the list of packings for one length of row, in the given order."""
+    _write_records(path, packings, ShardPacking)
+
+
+def read_packing_list(path: StrPath) -> list[ShardPacking]:
+    """Read the list of packings for one length of row, every row checked. Raises TableError."""
+    return _read_records(path, ShardPacking)
 
 
 def write_input_list(path: StrPath, inputs: Sequence[InputFile]) -> None:

@@ -23,11 +23,14 @@ from manifests.fingerprint import canonical_json, digest_bytes
 from manifests.lists import (
     InputFile,
     Shard,
+    ShardPacking,
     read_input_list,
+    read_packing_list,
     read_shard_list,
     write_input_list,
     write_shard_list,
 )
+from manifests.packing import MAX_SEQUENCE_LENGTH
 
 __all__ = [
     "FORMAT_VERSION",
@@ -50,6 +53,7 @@ __all__ = [
     "parse_manifest",
     "read_input_list",
     "read_manifest_json",
+    "read_packing_list",
     "read_shard_list",
     "write_input_list",
     "write_manifest",
@@ -238,6 +242,36 @@ class DedupPart(Record):
     steps: dict[str, DedupColumns]
 
 
+class PackedSubset(Record):
+    """Sums over the packings of one subset of a source; the fields are those of `lists.ShardPacking`."""
+
+    rows: Count
+    tokens: Count
+    targets: Count
+    documents_cut: Count
+    documents_left_out: Count
+    documents_cut_by_concat: Count
+
+
+def packed_subset_of(packings: Sequence[ShardPacking]) -> PackedSubset:
+    """The sums over the packings of a subset."""
+    return PackedSubset(
+        **{name: sum(getattr(each, name) for each in packings) for name in PackedSubset.model_fields}
+    )
+
+
+class Packings(Record):
+    """Rows of one length, packed from whole documents (`pack: best_fit`); no part of the tokens."""
+
+    sequence_length: int = Field(ge=1, le=MAX_SEQUENCE_LENGTH)
+    version: int
+    """Of the rule by which they were packed."""
+    file: RelativePath
+    """The list of the packings of all shards, in their order."""
+    digest: Digest
+    sources: dict[Name, dict[SubsetName, PackedSubset]]
+
+
 class Manifest(Record):
     """One version of a corpus."""
 
@@ -260,6 +294,8 @@ class Manifest(Record):
     """Of the bytes of that file, a list of Shard; empty only until it is sealed."""
     dedup: DedupPart | None = None
     """Only where the recipe asks for it."""
+    packings: list[Packings] = Field(default_factory=list)
+    """By ascending length of row; none for `pack: concat`, which needs no plan."""
     created_by: str
     """Program and version."""
     lineage: Lineage
@@ -275,7 +311,7 @@ class Manifest(Record):
         if self.dedup is not None:
             found[self.dedup.documents_file] = self.dedup.documents_digest
             found |= {each.file: each.digest for each in self.dedup.steps.values()}
-        return found
+        return found | {each.file: each.digest for each in self.packings}
 
     @model_validator(mode="after")
     def _check_dtype(self) -> Self:

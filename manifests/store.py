@@ -21,6 +21,7 @@ from manifests.errors import UserError
 from manifests.fields import VERSION_PATTERN
 from manifests.files import atomic_directory, check_free_space, is_temporary, link_or_copy
 from manifests.manifest import MANIFEST_NAME, Manifest, load_manifest
+from manifests.packings import packing_files
 from manifests.verify import Progress, VerifyReport, shard_files, verify
 
 __all__ = [
@@ -138,7 +139,7 @@ def _files_of(corpus: Corpus) -> list[Path]:
     files = [corpus.folder / name for name in (MANIFEST_NAME, *manifest.side_files)]
     for shard in corpus.shards:
         files.extend(shard_files(corpus.folder, shard))
-    return files
+    return [*files, *packing_files(corpus.folder, manifest, corpus.shards)]
 
 
 def _same_or_refused(manifest: Manifest, target: Path) -> Path:

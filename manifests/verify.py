@@ -33,6 +33,8 @@ from manifests.manifest import (
     parse_manifest,
     read_manifest_json,
 )
+from manifests.packing import is_packing
+from manifests.packings import PackingChecks, check_packings, packing_files
 from manifests.shard import bin_path, blocks_path, idx_path, table_path
 from manifests.tables import TableError
 
@@ -101,6 +103,7 @@ def verify(
     manifest = _checked_manifest(file, problems)
     shards = [] if manifest is None else _checked_lists(folder, manifest, problems)
     checks: list[ShardCheck] = []
+    packings = PackingChecks()
     if manifest is not None:
         meter = _Meter(
             progress, sum(_size_bytes(path) for shard in shards for path in shard_files(folder, shard))
@@ -116,9 +119,11 @@ def verify(
             kept.finish()
         _name_swapped(checks, quick)
         _compare_neighbours(checks)
+        packings = check_packings(folder, manifest, shards, quick, workers)
     side_files = [] if manifest is None else _side_files(folder, manifest)
     for check in checks:
         problems += check.problems
+    problems += packings.problems
     return VerifyReport(
         folder=folder,
         corpus=manifest.corpus if manifest else "",
@@ -128,10 +133,15 @@ def verify(
         shards=len(shards),
         documents=sum(shard.documents for shard in shards),
         tokens=sum(shard.tokens for shard in shards),
-        files=1 + sum(map(os.path.isfile, side_files)) + sum(check.files for check in checks),
-        bytes=sum(map(_size_bytes, [file, *side_files])) + sum(check.bytes for check in checks),
+        files=1
+        + sum(map(os.path.isfile, side_files))
+        + sum(check.files for check in checks)
+        + packings.files,
+        bytes=sum(map(_size_bytes, [file, *side_files]))
+        + sum(check.bytes for check in checks)
+        + packings.bytes,
         problems=tuple(problems),
-        warnings=tuple(_extra_files(folder, shards)) if manifest else (),
+        warnings=tuple(_extra_files(folder, manifest, shards)) if manifest else (),
     )
 
 
@@ -270,8 +280,9 @@ def _compare_neighbours(checks: Sequence[ShardCheck]) -> None:
         last[place] = check.last_key or last.get(place, "")
 
 
-def _extra_files(folder: Path, shards: Sequence[Shard]) -> list[Problem]:
+def _extra_files(folder: Path, manifest: Manifest, shards: Sequence[Shard]) -> list[Problem]:
     listed = {path for shard in shards for path in shard_files(folder, shard)}
+    listed |= set(packing_files(folder, manifest, shards))
     warnings = []
     for place in sorted({folder} | {path.parent for path in listed}):
         # A folder that cannot be listed has been reported, file by file.
@@ -279,7 +290,7 @@ def _extra_files(folder: Path, shards: Sequence[Shard]) -> list[Problem]:
             name = path.relative_to(folder).as_posix()
             if is_temporary(path):
                 warnings.append(Problem(name, None, None, "unfinished work of a run that was stopped"))
-            elif path.name.endswith(SHARD_SUFFIXES) and path not in listed:
+            elif (path.name.endswith(SHARD_SUFFIXES) or is_packing(path)) and path not in listed:
                 warnings.append(Problem(name, None, None, "the manifest does not list this file"))
     return warnings
 

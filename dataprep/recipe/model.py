@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PlainValidator, PrivateAttr
+from pydantic import Field, PlainValidator, PrivateAttr, model_validator
 
 from dataprep.readers.records import ReadOptions
 from dataprep.recipe.checks import cross_checks
@@ -26,6 +26,7 @@ from dataprep.steps import step_of
 from manifests.errors import UserError
 from manifests.fields import Record
 from manifests.fingerprint import digest_value
+from manifests.packing import MAX_SEQUENCE_LENGTH
 from manifests.problems import Problem
 from manifests.strict import Places, parse_plain, read
 from manifests.units import Count, Ratio, Share, Size
@@ -133,10 +134,22 @@ class Holdout(Record):
 
 
 class Shards(Record):
-    """How tokens are laid into shards, and at how many a shard is closed."""
+    """How tokens are laid into shards, and at how many a shard is closed. With `best_fit`, shards get a plan
+    for rows of each of `sequence_lengths`, in which no document is cut without need."""
 
     tokens: Annotated[Count, Field(ge=1)] = 100_000_000
-    pack: Literal["concat"] = "concat"
+    pack: Literal["concat", "best_fit"] = "concat"
+    sequence_lengths: tuple[Annotated[Count, Field(ge=1, le=MAX_SEQUENCE_LENGTH)], ...] = ()
+
+    @model_validator(mode="after")
+    def _check_lengths(self) -> Self:
+        if self.pack == "best_fit" and not self.sequence_lengths:
+            raise ValueError("best_fit needs sequence_lengths, such as [2048]")
+        if self.pack == "concat" and self.sequence_lengths:
+            raise ValueError("sequence_lengths are for best_fit; concat needs no plan for any length")
+        if list(self.sequence_lengths) != sorted(set(self.sequence_lengths)):
+            raise ValueError("sequence_lengths must ascend")
+        return self
 
 
 class FailureBudget(Record):

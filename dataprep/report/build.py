@@ -16,16 +16,17 @@ from dataprep.plan import Plans
 from dataprep.report.contamination import contamination_of
 from dataprep.report.duplicates import duplicates_of
 from dataprep.report.funnel import ENDS, check_funnel, funnel_of
+from dataprep.report.packing import packing_of
 from dataprep.stages import decide, measure, tokenizer
-from manifests.manifest import Shard
+from manifests.manifest import Packings, Shard
 
 QUARANTINE_SHOWN = 100
 MAX_TOKENS = "max_tokens"
 
 
-def build_report(plans: Plans, shards: Sequence[Shard]) -> dict[str, Any]:
-    """Return `corpus`, `warnings`, `funnel`, `duplicates`, `contamination`, `shards`, `quarantine` and
-    `tokenizer` as JSON values."""
+def build_report(plans: Plans, shards: Sequence[Shard], packings: Sequence[Packings]) -> dict[str, Any]:
+    """Return `corpus`, `warnings`, `funnel`, `duplicates`, `contamination`, `shards`, `packing`,
+    `quarantine` and `tokenizer` as JSON values."""
     tokenized = plans.entries[tokenizer.STAGE][0].facts
     rows = _funnel(plans, shards)
     faults = check_funnel(funnel_of(rows))
@@ -47,6 +48,7 @@ def build_report(plans: Plans, shards: Sequence[Shard]) -> dict[str, Any]:
             }
             for shard in shards
         ],
+        "packing": packing_of(packings, shards),
         "quarantine": _quarantine(plans),
         "tokenizer": {
             name: tokenized[name] for name in ("vocab_size", "engine", "engine_reason", "special_tokens")

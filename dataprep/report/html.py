@@ -28,6 +28,7 @@ from dataprep.report.html_parts import (
     words_cell,
 )
 from dataprep.report.html_style import STYLE
+from dataprep.report.packing import packing_cells
 from dataprep.report.terminal import WORDS
 from manifests.files import write_atomic
 from manifests.units import format_bytes
@@ -248,6 +249,21 @@ def _shards(report: Report) -> str:
     )
 
 
+def _packing(report: Report) -> str:
+    """Rows of `pack: best_fit`, one card a length."""
+    cards = []
+    rows = report.get("packing", ())
+    heads = ["source and subset", "rows", "padding", "cut", "share", "cut by concat", "share"]
+    for sequence_length in dict.fromkeys(row["sequence_length"] for row in rows):
+        lines = [
+            table_row(plain(f"{row['source']} {row['subset']}"), *packing_cells(row))
+            for row in rows
+            if row["sequence_length"] == sequence_length
+        ]
+        cards.append(f'<div class="card"><h3>rows of {sequence_length:,}</h3>{table_of(heads, lines)}</div>')
+    return "\n".join(cards)
+
+
 def _sums(rows: Sequence[ShardRow]) -> list[str]:
     documents, tokens = sum(row.documents for row in rows), sum(row.tokens for row in rows)
     return [f"{len(rows):,}", f"{documents:,}", f"{tokens:,}", byte_count(sum(row.bin_bytes for row in rows))]
@@ -288,6 +304,7 @@ PARTS: dict[str, Callable[[Report], str]] = {
     "contamination": _contamination,
     "quarantine": _quarantine,
     "shards": _shards,
+    "packing": _packing,
     "tokenizer": _tokenizer,
     "samples": _samples,
 }

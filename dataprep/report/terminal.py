@@ -17,6 +17,7 @@ from rich.text import Text
 
 from dataprep.report.contamination import format_ppm
 from dataprep.report.funnel import ENDS, FunnelRow, Sample, ShardRow, by_source, funnel_of, totals
+from dataprep.report.packing import packing_cells
 from manifests.units import format_bytes
 
 MAX_SHARD_ROWS = 24  # above this, one row a source and subset
@@ -41,6 +42,9 @@ def print_report(report: Mapping[str, Any], console: Console) -> None:
         console.print()
     print_shards([ShardRow(**row) for row in report["shards"]], console)
     console.print()
+    if report.get("packing"):
+        print_packing(report["packing"], console)
+        console.print()
     print_quarantine(report["quarantine"], console)
     for warning in report.get("warnings", ()):
         console.print(_styled(f"warning: {warning}", "yellow"), soft_wrap=True)
@@ -112,6 +116,17 @@ def print_shards(rows: Sequence[ShardRow], console: Console) -> None:
     table.add_section()
     total = f"{len(rows):,} shards" if len(rows) != 1 else "1 shard"
     table.add_row(_styled(total, "bold"), *_shard_cells(rows, grouped))
+    console.print(table)
+
+
+def print_packing(rows: Sequence[Mapping[str, Any]], console: Console) -> None:
+    """Of packed rows their padding, and the documents cut beside those that consecutive rows would cut."""
+    table = _table("rows", "padding", "cut", "share", "by concat", "share", first="packed rows")
+    for sequence_length in dict.fromkeys(row["sequence_length"] for row in rows):
+        table.add_row(_styled(f"of {sequence_length:,}", "bold"))
+        for row in rows:
+            if row["sequence_length"] == sequence_length:
+                table.add_row(_styled(f"    {row['source']} {row['subset']}"), *packing_cells(row))
     console.print(table)
 
 
