@@ -321,19 +321,26 @@ def _check_table(check: ShardCheck, manifest: Manifest) -> None:
             check.add(suffix, f"the first key is {keys[0].hex()}, not {check.shard.first_key}")
         if keys != sorted(keys):
             check.add(suffix, "the keys of the documents do not ascend")
-    eos_id = manifest.tokenizer.eos_id
-    if manifest.tokenizer.append_eos and eos_id is not None:
-        without = np.flatnonzero(reader.tokens[offsets[1:] - 1] != eos_id)
-        if without.size:
-            token = int(offsets[without[0] + 1]) - 1
-            offset_bytes = token * reader.dtype.itemsize
-            check.add(
-                ".bin",
-                f"{without.size:,} documents do not end with the end-of-text token {eos_id}, first document "
-                f"{without[0]:,}",
-                offset_bytes // BLOCK_BYTES,
-                offset_bytes,
-            )
+    tokenizer = manifest.tokenizer
+    if tokenizer.prepend_bos and tokenizer.bos_id is not None:
+        _add_wrong_tokens(check, reader, offsets[:-1], tokenizer.bos_id, "start with the begin-of-text token")
+    if tokenizer.append_eos and tokenizer.eos_id is not None:
+        _add_wrong_tokens(check, reader, offsets[1:] - 1, tokenizer.eos_id, "end with the end-of-text token")
+
+
+def _add_wrong_tokens(
+    check: ShardCheck, reader: ShardReader, places: npt.NDArray[np.int64], wanted: int, what: str
+) -> None:
+    """`places`: of each document, the token that `wanted` should be."""
+    without = np.flatnonzero(reader.tokens[places] != wanted)
+    if without.size:
+        offset_bytes = int(places[without[0]]) * reader.dtype.itemsize
+        check.add(
+            ".bin",
+            f"{without.size:,} documents do not {what} {wanted}, first document {without[0]:,}",
+            offset_bytes // BLOCK_BYTES,
+            offset_bytes,
+        )
 
 
 def _add_first_difference(

@@ -69,7 +69,7 @@ class Corpus:
     def reader(self, shard: Shard) -> ShardReader:
         """Return the reader of a shard, opening it if need be.
 
-        At the first opening, sizes, counts, dtype and the ends of two documents are compared with the
+        At the first opening, sizes, counts, dtype and both ends of two documents are compared with the
         manifest. Raises ShardError.
         """
         with self._lock:
@@ -176,18 +176,21 @@ class Corpus:
         return reader
 
     def _probe_ends(self, shard: Shard, reader: ShardReader) -> None:
-        """Whether the first and the last document end as the manifest says; `verify` looks at all of them."""
+        """Whether the first and the last document are framed as the manifest says; `verify` looks at all."""
         tokenizer = self.manifest.tokenizer
-        if not tokenizer.append_eos or not reader.num_documents:
+        if not (tokenizer.prepend_bos or tokenizer.append_eos) or not reader.num_documents:
             return
         for index in (0, reader.num_documents - 1):
             tokens = reader.document(index)
-            if not tokens.size or int(tokens[-1]) != tokenizer.eos_id:
-                raise self._mismatch(
-                    f"document {index:,} does not end with the end-of-text token {tokenizer.eos_id}, as the "
-                    "manifest says (append_eos)",
-                    bin_path(self.prefix(shard)),
-                )
+            for is_asked, at, wanted, what, policy in (
+                (tokenizer.prepend_bos, 0, tokenizer.bos_id, "start with the begin-of-text", "prepend_bos"),
+                (tokenizer.append_eos, -1, tokenizer.eos_id, "end with the end-of-text", "append_eos"),
+            ):
+                if is_asked and (not tokens.size or int(tokens[at]) != wanted):
+                    raise self._mismatch(
+                        f"document {index:,} does not {what} token {wanted}, as the manifest says ({policy})",
+                        bin_path(self.prefix(shard)),
+                    )
 
     def _mismatch(self, what: str, path: Path) -> ShardError:
         return ShardError(what, where=str(path), hint=f"dataprep verify {self.folder}")

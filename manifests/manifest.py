@@ -60,7 +60,7 @@ __all__ = [
     "write_shard_list",
 ]
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 MANIFEST_NAME = "manifest.json"
 
 MAX_ID = {"uint16": 2**16 - 1, "int32": 2**31 - 1}
@@ -91,7 +91,15 @@ def _to_version_3(data: Json) -> Json:
     return {"dedup": None, **data, "format_version": 3, "lineage": lineage}
 
 
-UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2, 2: _to_version_3}
+def _to_version_4(data: Json) -> Json:
+    """Version 3 knew no begin-of-text token before each document."""
+    tokenizer = data.get("tokenizer")
+    if isinstance(tokenizer, dict):
+        tokenizer = {**tokenizer, "prepend_bos": False}
+    return {**data, "format_version": 4, "tokenizer": tokenizer}
+
+
+UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2, 2: _to_version_3, 3: _to_version_4}
 """From a format version to the function that makes it the next one: pure, on the JSON, never removed."""
 
 
@@ -112,6 +120,8 @@ class TokenizerInfo(Record):
     bos_id: Count | None
     append_eos: bool
     """Whether one end-of-text token ends each document. It is counted in the document's length."""
+    prepend_bos: bool
+    """Whether one begin-of-text token starts each document. It is counted in the document's length."""
     special_tokens: Literal["text", "parse"]
     """What "<|endoftext|>" and the like in a text become: ordinary text, or the special token."""
     engine: str
@@ -125,6 +135,8 @@ class TokenizerInfo(Record):
                 raise ValueError(f"{name} {token_id} is outside the vocabulary of {self.vocab_size}")
         if self.append_eos and self.eos_id is None:
             raise ValueError("append_eos is true, but there is no eos_id")
+        if self.prepend_bos and self.bos_id is None:
+            raise ValueError("prepend_bos is true, but there is no bos_id")
         return self
 
 
@@ -276,7 +288,7 @@ class Manifest(Record):
     """One version of a corpus."""
 
     format: Literal["headrace-manifest"] = "headrace-manifest"
-    format_version: Literal[3] = 3
+    format_version: Literal[4] = 4
     corpus: Name
     version: Version
     content_digest: Digest | Literal[""] = ""
@@ -330,9 +342,11 @@ def content_digest(manifest: Manifest, shards: Sequence[Shard]) -> str:
     Two corpora with the same content digest feed a trainer the same tokens under the same names: it covers
     corpus, version, dtype, tokenizer (file digest, end- and begin-of-text ids and policy) and, per shard,
     source, subset, index and the digests of `.bin` and `.idx`. No times, paths, file names, licences, lineage
-    or document tables; no digest field of the manifest itself.
+    or document tables; no digest field of the manifest itself. `prepend_bos` is in it only where it is true,
+    so that the digests of older corpora stay what they were.
     """
     tokenizer = manifest.tokenizer
+    begins = {"prepend_bos": True} if tokenizer.prepend_bos else {}
     defining = {
         "corpus": manifest.corpus,
         "version": manifest.version,
@@ -343,6 +357,7 @@ def content_digest(manifest: Manifest, shards: Sequence[Shard]) -> str:
             "bos_id": tokenizer.bos_id,
             "append_eos": tokenizer.append_eos,
             "special_tokens": tokenizer.special_tokens,
+            **begins,
         },
         "shards": sorted(
             [shard.source, shard.subset, shard.index, shard.bin_sha256, shard.idx_sha256] for shard in shards

@@ -78,7 +78,7 @@ def test_what_may_be_written_several_ways() -> None:
 def test_manifests_and_lists_fit(tmp_path: Path) -> None:
     make_corpus(tmp_path)
     assert problems("manifest", json.loads((tmp_path / "manifest.json").read_text())) == []
-    assert problems("manifest", json.loads((ROOT / "tests/golden/manifest-3.json").read_text())) == []
+    assert problems("manifest", json.loads((ROOT / "tests/golden/manifest-4.json").read_text())) == []
     for row in read_shard_list(tmp_path / "shards.parquet"):
         assert problems("shard", row.model_dump()) == []
     for entry in read_input_list(tmp_path / "inputs.parquet"):

@@ -90,6 +90,7 @@ def imported_manifest(
             eos_id=facts.eos_id,
             bos_id=facts.bos_id,
             append_eos=facts.eos_id is not None and total.end_with_eos == total.documents,
+            prepend_bos=False,
             special_tokens="parse" if total.special_inside else "text",
             engine="imported",
             engine_reason="the tokens were made elsewhere",

@@ -17,6 +17,7 @@ from manifests.shard import dtype_for_vocab, table_path, write_shard
 from manifests.tables import document_schema, write_document_table
 
 EOS_ID = 0
+BOS_ID = 1
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,19 @@ def make_corpus(
     version: str = "1.0.0",
     vocab_size: int = 1000,
     seed: int = 0,
+    prepend_bos: bool = False,
 ) -> Manifest:
-    """Write a corpus of random tokens, a pure function of the arguments, and return its manifest."""
+    """Write a corpus of random tokens, a pure function of the arguments, and return its manifest.
+
+    With `prepend_bos` each document is longer by one begin-of-text token.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(seed)
     shards: list[Shard] = []
     for part in parts:
         index = sum((part.source, part.subset) == (shard.source, shard.subset) for shard in shards)
         first = sum(shard.documents for shard in shards)
-        shards.append(_make_shard(folder, part, index, first, vocab_size, generator))
+        shards.append(_make_shard(folder, part, index, first, vocab_size, generator, prepend_bos))
     (folder / "tokenizer.json").write_bytes(b"{}\n")
     write_input_list(
         folder / "inputs.parquet",
@@ -61,15 +66,24 @@ def make_corpus(
             for source in dict.fromkeys(part.source for part in parts)
         ],
     )
-    return seal_corpus(folder, _describe(folder, parts, shards, corpus, version, vocab_size), shards)
+    described = _describe(folder, parts, shards, corpus, version, vocab_size, prepend_bos)
+    return seal_corpus(folder, described, shards)
 
 
 def _make_shard(
-    folder: Path, part: Part, index: int, first: int, vocab_size: int, generator: np.random.Generator
+    folder: Path,
+    part: Part,
+    index: int,
+    first: int,
+    vocab_size: int,
+    generator: np.random.Generator,
+    prepend_bos: bool,
 ) -> Shard:
-    lengths = np.array(part.lengths, dtype=np.int64)
+    lengths = np.array(part.lengths, dtype=np.int64) + int(prepend_bos)
     ends = np.cumsum(lengths, dtype=np.int64)
     tokens = generator.integers(1, vocab_size, int(lengths.sum()))
+    if prepend_bos:
+        tokens[ends - lengths] = BOS_ID
     tokens[ends - 1] = EOS_ID
     # Keys ascend through the corpus, as they do through each source of a real one.
     keys = [(first + number).to_bytes(16, "big") for number in range(lengths.size)]
@@ -110,7 +124,13 @@ def _make_shard(
 
 
 def _describe(
-    folder: Path, parts: Sequence[Part], shards: Sequence[Shard], corpus: str, version: str, vocab_size: int
+    folder: Path,
+    parts: Sequence[Part],
+    shards: Sequence[Shard],
+    corpus: str,
+    version: str,
+    vocab_size: int,
+    prepend_bos: bool,
 ) -> Manifest:
     names = list(dict.fromkeys(part.source for part in parts))
     documents = {name: sum(shard.documents for shard in shards if shard.source == name) for name in names}
@@ -123,8 +143,9 @@ def _describe(
             digest=digest_file(folder / "tokenizer.json").digest,
             vocab_size=vocab_size,
             eos_id=EOS_ID,
-            bos_id=None,
+            bos_id=BOS_ID if prepend_bos else None,
             append_eos=True,
+            prepend_bos=prepend_bos,
             special_tokens="text",
             engine="tokenizers",
             engine_reason="a test",

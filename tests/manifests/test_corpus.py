@@ -98,6 +98,20 @@ def test_the_ends_of_documents_are_probed(folder: Path, place: int, document: in
         corpus.reader(shard)
 
 
+@pytest.mark.parametrize(("place", "document"), [(0, 0), (6, 1)])
+def test_the_beginnings_of_documents_are_probed(tmp_path: Path, place: int, document: int) -> None:
+    make_corpus(tmp_path, [Part("prose", "train", (5, 3))], prepend_bos=True)
+    corpus = open_corpus(tmp_path)
+    (shard,) = corpus.shards
+    path = tmp_path / f"{shard.name}.bin"
+    tokens = np.fromfile(path, np.uint16)
+    assert tokens[place] == corpus.manifest.tokenizer.bos_id == 1
+    tokens[place] += 7
+    tokens.tofile(path)
+    with pytest.raises(ShardError, match=f"document {document} does not start with the begin-of-text token"):
+        corpus.reader(shard)
+
+
 def test_another_list_of_shards(folder: Path) -> None:
     shards = read_shard_list(folder / "shards.parquet")
     write_shard_list(folder / "shards.parquet", shards[:-1])

@@ -26,6 +26,7 @@ from tests.manifests.corpora import make_corpus
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "manifest.json"
 GOLDEN_2 = GOLDEN.with_name("manifest-2.json")
 GOLDEN_3 = GOLDEN.with_name("manifest-3.json")
+GOLDEN_4 = GOLDEN.with_name("manifest-4.json")
 Json = dict[str, Any]
 
 
@@ -50,10 +51,10 @@ def save(path: Path, data: Json) -> Path:
 
 
 def test_golden_manifest(tmp_path: Path) -> None:
-    """Version 3, as it was first written: it loads for ever, and is written the same for as long as 3 is."""
-    manifest = load_manifest(GOLDEN_3)
+    """Version 4, as it was first written: it loads for ever, and is written the same for as long as 4 is."""
+    manifest = load_manifest(GOLDEN_4)
     write_manifest(tmp_path / "manifest.json", manifest)
-    assert (tmp_path / "manifest.json").read_bytes() == GOLDEN_3.read_bytes()
+    assert (tmp_path / "manifest.json").read_bytes() == GOLDEN_4.read_bytes()
     assert manifest.corpus == "golden" and list(manifest.sources) == ["web", "code"]
 
 
@@ -61,7 +62,7 @@ def test_golden_manifest_of_version_1(tmp_path: Path) -> None:
     """What the first version wrote loads for ever, as what the newest says of the same corpus."""
     manifest = load_manifest(GOLDEN)
     assert json.loads(GOLDEN.read_text())["format_version"] == 1
-    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_3)
+    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_4)
     assert {source.order for source in manifest.sources.values()} == {"shuffled"}
     assert {source.content_hash for source in manifest.sources.values()} == {"text"}
 
@@ -71,12 +72,22 @@ def test_golden_manifest_of_version_2(tmp_path: Path) -> None:
     manifest = load_manifest(GOLDEN_2)
     assert json.loads(GOLDEN_2.read_text())["format_version"] == 2
     assert manifest.lineage.evals == []
-    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_3)
+    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_4)
 
 
-@pytest.mark.parametrize("sources", [None, [], {"web": 1}])
-def test_an_upgrade_leaves_faults_to_the_models(sources: Any) -> None:
-    old = {**json.loads(GOLDEN.read_text()), "sources": sources}
+def test_golden_manifest_of_version_3(tmp_path: Path) -> None:
+    """It knew no begin-of-text token before each document; its content digest stays."""
+    manifest = load_manifest(GOLDEN_3)
+    assert json.loads(GOLDEN_3.read_text())["format_version"] == 3
+    assert manifest.tokenizer.prepend_bos is False
+    assert write_manifest(tmp_path / "manifest.json", manifest) == load_manifest(GOLDEN_4)
+    assert manifest.content_digest == load_manifest(GOLDEN_4).content_digest
+
+
+@pytest.mark.parametrize("field", ["sources", "tokenizer", "lineage"])
+@pytest.mark.parametrize("value", [None, [], {"web": 1}])
+def test_an_upgrade_leaves_faults_to_the_models(field: str, value: Any) -> None:
+    old = {**json.loads(GOLDEN.read_text()), field: value}
     with pytest.raises(ManifestError, match="wrong fields"):
         parse_manifest(old, "m.json")
 
@@ -165,7 +176,7 @@ def test_white_space_is_not(data: Json, tmp_path: Path) -> None:
         ('{"format": "headrace-manifest", "format_version": "1"}', "format version '1', which never was"),
         ('{"format": "headrace-manifest", "format_version": true}', "format version True, which never was"),
         ('{"format": "headrace-manifest", "format_version": 0}', "format version 0, which never was"),
-        ('{"format": "headrace-manifest", "format_version": 4}', "this program knows up to 3"),
+        ('{"format": "headrace-manifest", "format_version": 5}', "this program knows up to 4"),
     ],
 )
 def test_what_is_no_manifest(text: str, what: str, tmp_path: Path) -> None:
@@ -230,6 +241,8 @@ def put(place: str, value: Any) -> Callable[[Json], None]:
         (put("tokenizer.vocab_size", 0), "tokenizer.vocab_size"),
         (put("tokenizer.eos_id", 1000), "eos_id 1000 is outside the vocabulary of 1000"),
         (put("tokenizer.eos_id", None), "append_eos is true, but there is no eos_id"),
+        (put("tokenizer.bos_id", 1000), "bos_id 1000 is outside the vocabulary of 1000"),
+        (put("tokenizer.prepend_bos", True), "prepend_bos is true, but there is no bos_id"),
         (put("tokenizer.digest", "abc"), "tokenizer.digest: String should match"),
         (put("tokenizer.file", "/etc/passwd"), "tokenizer.file: String should match"),
         (put("tokenizer.file", "a/../../b"), "tokenizer.file: String should match"),
@@ -292,7 +305,12 @@ def test_upgrades_run_in_order(data: Json) -> None:
         kept = {key: value for key, value in data.items() if key != "name"}
         return {**kept, "corpus": data["name"], "format_version": 2}
 
-    upgrades = {2: lambda data: {**data, "format_version": 3}, 1: from_one, 0: from_zero}
+    upgrades = {
+        3: lambda data: {**data, "format_version": 4},
+        2: lambda data: {**data, "format_version": 3},
+        1: from_one,
+        0: from_zero,
+    }
     manifest = parse_manifest(old, "m.json", upgrades=upgrades)
     assert calls == [0, 1]
     assert manifest == parse_manifest(data, "m.json")
@@ -345,6 +363,23 @@ def test_golden_content_digest(folder: Path) -> None:
     assert manifest.content_digest == "sha256:" + hashlib.sha256(defining.encode()).hexdigest()
 
 
+def test_golden_content_digest_with_a_begin_of_text_token(tmp_path: Path) -> None:
+    """Only then is `prepend_bos` in it, so that older digests stay."""
+    manifest = make_corpus(tmp_path, prepend_bos=True)
+    shards = sorted(
+        [shard.source, shard.subset, shard.index, shard.bin_sha256, shard.idx_sha256]
+        for shard in read_shard_list(tmp_path / "shards.parquet")
+    )
+    defining = (
+        '{"corpus":"tiny","dtype":"uint16","shards":'
+        + json.dumps(shards, separators=(",", ":"))
+        + ',"tokenizer":{"append_eos":true,"bos_id":1,"digest":"'
+        + manifest.tokenizer.digest
+        + '","eos_id":0,"prepend_bos":true,"special_tokens":"text"},"version":"1.0.0"}'
+    )
+    assert manifest.content_digest == "sha256:" + hashlib.sha256(defining.encode()).hexdigest()
+
+
 def test_what_the_content_digest_covers(folder: Path) -> None:
     manifest, shards = load_manifest(folder), read_shard_list(folder / "shards.parquet")
     tokenizer, digest = manifest.tokenizer, content_digest(manifest, shards)
@@ -357,6 +392,7 @@ def test_what_the_content_digest_covers(folder: Path) -> None:
         updated(manifest, tokenizer=updated(tokenizer, eos_id=1)),
         updated(manifest, tokenizer=updated(tokenizer, bos_id=1)),
         updated(manifest, tokenizer=updated(tokenizer, append_eos=False)),
+        updated(manifest, tokenizer=updated(tokenizer, prepend_bos=True)),
         updated(manifest, tokenizer=updated(tokenizer, special_tokens="parse")),
     ):
         assert content_digest(changed, shards) != digest

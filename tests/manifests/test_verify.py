@@ -513,6 +513,23 @@ def test_a_document_without_its_end(folder: Path) -> None:
     )
 
 
+def test_a_document_without_its_beginning(tmp_path: Path) -> None:
+    """The second document of a shard begins with another token; the tokens before and after it are sound."""
+    make_corpus(tmp_path, prepend_bos=True)
+    assert verify(tmp_path).problems == ()
+    name = "prose/train-00000"
+    set_tokens([1, 2, 3, 4, 5, 0, 6, 7, 8, 0])(tmp_path / name)
+    rewrite(tmp_path, name, max_token_id=8)
+    assert verify(tmp_path).problems == (
+        Problem(
+            f"{name}.bin",
+            0,
+            12,
+            "1 documents do not start with the begin-of-text token 1, first document 1",
+        ),
+    )
+
+
 def test_documents_of_two_shards_do_not_ascend(twins: Path) -> None:
     name = "code/train-00000"
     set_column("key", [bytes(16), b"\xff" * 16])(twins / name)
