@@ -143,6 +143,38 @@ def combine(
     print(f"{made.manifest.corpus}@{made.manifest.version} of {names}: {made.folder / 'manifest.json'}")
 
 
+def pack(
+    corpus: Corpus,
+    output: Output,
+    sequence_length: Annotated[
+        list[int], typer.Option(help="Inputs of a row: 2048, say (repeatable).", show_default=False)
+    ],
+    version: Annotated[
+        str | None, typer.Option(help="Version of the new corpus, if it is to be published beside the old.")
+    ] = None,
+    link: Link = "auto",
+    workers: Threads = CORES,
+    as_json: Json = False,
+) -> None:
+    """Plan packed rows for a corpus that is there: the same tokens, and no document cut without need.
+
+    A recipe does this itself (shards: {pack: best_fit}); this is for corpora that were imported or combined.
+    """
+    from dataprep.corpora.packing import pack_corpus
+    from dataprep.report.packing import packing_of
+    from dataprep.report.terminal import print_packing
+    from manifests.corpus import open_corpus
+
+    manifest = pack_corpus(corpus, output, sequence_length, version, link, workers)
+    rows = packing_of(manifest.packings, open_corpus(output).shards)
+    path = str(output / "manifest.json")
+    if as_json:
+        _print_json({"manifest": path, "content_digest": manifest.content_digest, "packing": rows})
+        return
+    print_packing(rows, Console(highlight=False))
+    print(f"{manifest.corpus}@{manifest.version} packed: {path}")
+
+
 def peek(
     corpus: Corpus,
     doc: Annotated[
@@ -305,6 +337,7 @@ def _print_json(value: Any) -> None:
 VERBS: dict[str, Callable[..., None]] = {
     "import": import_tokens,
     "combine": combine,
+    "pack": pack,
     "peek": peek,
     "lineage": lineage,
     "diff": diff,

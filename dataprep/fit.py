@@ -8,13 +8,20 @@ in `manifests/packing.py`.
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
 from dataprep.kernels.best_fit import best_fit
 from dataprep.kernels.texts import offsets_of
-from manifests.packing import MAX_SEQUENCE_LENGTH, Packing
+from manifests.lists import ShardPacking
+from manifests.packing import MAX_SEQUENCE_LENGTH, Packing, write_packing
+from manifests.packings import describe_packing
+from manifests.shard import ShardReader
 
+StrPath = str | PathLike[str]
 Int64s = npt.NDArray[np.int64]
 
 VERSION = 1
@@ -62,6 +69,16 @@ def _in_order(sequence_length: int, start: Int64s, length: Int64s, row: Int64s) 
     order = order[within]
     first_piece = offsets_of(np.bincount(new_row, minlength=first_seen.size))
     return Packing(sequence_length, first_piece, start[order], length[order].astype(np.int32))
+
+
+def fit_shard(shard: StrPath, sequence_length: int, path: StrPath) -> ShardPacking:
+    """Write the packing of a shard, given by its prefix, to `path`; return what a list says of it, under the
+    last part of the prefix as the name. Raises ShardError, DiskFull, OSError."""
+    lengths = np.diff(ShardReader(shard).offsets)
+    packing = fit_documents(lengths, sequence_length)
+    write_packing(path, packing)
+    cut_by_concat = cut_by_rows(lengths, sequence_length)
+    return describe_packing(path, Path(shard).name, packing, lengths, cut_by_concat)
 
 
 def cut_by_rows(lengths: npt.NDArray[np.integer], sequence_length: int) -> int:

@@ -92,11 +92,11 @@ def _to_version_3(data: Json) -> Json:
 
 
 def _to_version_4(data: Json) -> Json:
-    """Version 3 knew no begin-of-text token before each document."""
+    """Version 3 knew no begin-of-text token before each document, and no packed rows."""
     tokenizer = data.get("tokenizer")
     if isinstance(tokenizer, dict):
         tokenizer = {**tokenizer, "prepend_bos": False}
-    return {**data, "format_version": 4, "tokenizer": tokenizer}
+    return {"packings": [], **data, "format_version": 4, "tokenizer": tokenizer}
 
 
 UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2, 2: _to_version_3, 3: _to_version_4}

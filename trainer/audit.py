@@ -22,6 +22,7 @@ from manifests.errors import UserError
 from manifests.files import write_atomic
 from manifests.fingerprint import canonical_json
 from trainer.checkpoint_meta import CheckpointError, read_meta, step_name, steps_in
+from trainer.data.packed_rows import plan_packing
 from trainer.data.plan_facts import plan_from_facts
 from trainer.data.rows import RowPlan
 from trainer.data.targets import CLASSES
@@ -159,6 +160,7 @@ def audit(
     opened, mismatch = _open_corpora(facts, corpora)
     recomputation = Recomputation(facts, opened)
     found = {name: dict.fromkeys(COLUMNS, 0) for name in recomputation.names}
+    targets = dict.fromkeys(recomputation.names, 0)
     steps = rows = rewinds = 0
     if mismatch is None:
         try:
@@ -170,6 +172,8 @@ def audit(
                 for name, counts in line["sources"].items():
                     for column in COLUMNS:
                         found[name][column] += counts[column]
+                    valid = ("trained",) if recomputation.in_packed_phase else CLASSES
+                    targets[name] += sum(counts[column] for column in valid)
                 if progress is not None:
                     progress(steps, facts["steps"])
         except LedgerError as error:
@@ -183,7 +187,7 @@ def audit(
         steps=steps,
         rows=rows,
         rewinds=rewinds,
-        sources=_source_audits(facts, recomputation, found),
+        sources=_source_audits(facts, recomputation, found, targets),
         mismatch=mismatch,
     )
 
@@ -237,7 +241,19 @@ def _open_corpora(
         if digest != manifest["content_digest"]:
             what = f"content of {manifest['corpus']} at {corpus.folder}"
             return opened, Mismatch(None, what, digest, manifest["content_digest"])
-    return opened, None
+    return opened, _other_packing(facts, opened)
+
+
+def _other_packing(facts: Mapping[str, Any], opened: Mapping[str, Corpus]) -> Mismatch | None:
+    """The first source whose packed rows are not those of the plan: they are no part of the content."""
+    for source in facts["sources"]:
+        for length, packing in source.get("packings", {}).items():
+            corpus = opened[source["corpus"]]
+            found = plan_packing(corpus, source["source"], facts["subset"], int(length)).digest
+            if found != packing["digest"]:
+                what = f"packed rows of {length} of {source['corpus']}/{source['source']} at {corpus.folder}"
+                return Mismatch(None, what, found, packing["digest"])
+    return None
 
 
 def _compare(expected: Mapping[str, Any], line: Mapping[str, Any]) -> Mismatch | None:
@@ -269,9 +285,12 @@ def _compare(expected: Mapping[str, Any], line: Mapping[str, Any]) -> Mismatch |
 
 
 def _source_audits(
-    facts: Mapping[str, Any], recomputation: Recomputation, found: Mapping[str, Mapping[str, int]]
+    facts: Mapping[str, Any],
+    recomputation: Recomputation,
+    found: Mapping[str, Mapping[str, int]],
+    targets: Mapping[str, int],
 ) -> tuple[SourceAudit, ...]:
-    targets = {name: sum(counts[column] for column in CLASSES) for name, counts in found.items()}
+    """`targets`: valid ones by source, which planned shares are shares of."""
     all_targets, all_planned = sum(targets.values()), sum(recomputation.planned_targets)
     counters = recomputation.counters
     return tuple(
@@ -279,7 +298,7 @@ def _source_audits(
             source=source["name"],
             rows=found[name]["rows"],
             trained_tokens=found[name]["trained"],
-            other_tokens=targets[name] - found[name]["trained"],
+            other_tokens=sum(found[name][column] for column in CLASSES) - found[name]["trained"],
             skipped_tokens=counters[k].skipped_tokens if counters else 0,
             epochs=recomputation.epochs()[k],
             planned_share=recomputation.planned_targets[k] / all_planned if all_planned else 0.0,

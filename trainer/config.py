@@ -33,6 +33,8 @@ class PhaseConfig(Strict):
 
     start: int | str = 0
     sequence_length: Count
+    pack: Literal["concat", "best_fit"] = "concat"
+    """Rows of consecutive tokens, or of the packings that the corpora were made with."""
     weights: Annotated[dict[str, Weight], Field(min_length=1)]
 
     @field_validator("start")
@@ -155,7 +157,9 @@ def data_spec(config: TrainConfig) -> DataSpec:
     data = config.data
     return DataSpec(
         seed=config.seed,
-        phases=tuple(PhaseSpec(phase.start, phase.sequence_length, phase.weights) for phase in data.phases),
+        phases=tuple(
+            PhaseSpec(phase.start, phase.sequence_length, phase.weights, phase.pack) for phase in data.phases
+        ),
         batch=BatchSchedule.constant(config.batch.rows),
         steps=config.steps,
         block_tokens=data.block_tokens,

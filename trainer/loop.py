@@ -157,10 +157,13 @@ def forward_backward(loop: Loop, batch: Batch, num_trained: int) -> np.ndarray:
     losses = []
     for index, micro in enumerate(micros):
         tokens = micro.tokens.to(device, non_blocking=True)
-        documents = None if micro.documents is None else micro.documents.to(device, non_blocking=True)
+        documents, positions = (
+            None if each is None else each.to(device, non_blocking=True)
+            for each in (micro.documents, micro.positions)
+        )
         with delay_sync(loop.model) if index + 1 < len(micros) else nullcontext():
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda"):
-                logits = loop.model(tokens[:, :-1], documents)
+                logits = loop.model(tokens[:, :-1], documents, positions)
             losses_B = row_losses(logits, tokens[:, 1:], micro.trained.to(device, non_blocking=True))
             (losses_B.sum() * scale).backward()
         losses.append(losses_B.detach())

@@ -12,6 +12,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,32 @@ class ShardFiles:
             index += 1
         return np.concatenate(pieces).astype("<u4"), first_tokens
 
+    def num_packed(self, sequence_length: int) -> tuple[int, int]:
+        """(packed rows, their targets)."""
+        listed = self._corpus.packings(sequence_length)
+        mine = [listed[shard.name] for shard in self._shards]
+        return sum(each.rows for each in mine), sum(each.targets for each in mine)
+
+    def read_packed(self, sequence_length: int, row: int) -> tuple[np.ndarray, int, int]:
+        """(tokens as uint32[S + 1], 0 where there are none; how many there are; pieces that they are of)."""
+        for shard in self._shards:
+            packing = self._corpus.packing(shard, sequence_length)
+            if row >= packing.num_rows:
+                row -= packing.num_rows
+                continue
+            dtype = self._corpus.reader(shard).dtype
+            tokens = np.zeros(sequence_length + 1, "<u4")
+            have = 0
+            pieces = range(int(packing.first_piece[row]), int(packing.first_piece[row + 1]))
+            for piece in pieces:
+                start, length = int(packing.start[piece]), int(packing.length[piece])
+                tokens[have : have + length] = np.fromfile(
+                    bin_path(self._corpus.prefix(shard)), dtype, length, offset=start * dtype.itemsize
+                )
+                have += length
+            return tokens, have, len(pieces)
+        raise IndexError(f"packed row {row} beyond the last shard")
+
 
 class Recomputation:
     """Steps in order, from the facts of a plan (data.json) and its corpora by name."""
@@ -148,6 +175,11 @@ class Recomputation:
             yield self._step(step, row, num_rows)
             row, step = row + num_rows, step + 1
 
+    @property
+    def in_packed_phase(self) -> bool:
+        """Whether the rows of the last step were packed: then only what was trained on is a valid target."""
+        return _is_packed(self.facts["phases"][self.phase])
+
     def epochs(self) -> list[float]:
         """Epochs of each source gone through by the steps so far."""
         per_block = self._rows_per_block() if self.counters else 1
@@ -162,21 +194,26 @@ class Recomputation:
             k = next(self._rows)
             counter = self.counters[k]
             block = self._block(k)
-            tokens, first_tokens = self.files[k].read(
-                block * phase["block_tokens"] + counter.part * length, length + 1
-            )
-            masked = sum(1 for offset in first_tokens if offset) if self.facts["document_mask"] else 0
+            if _is_packed(phase):
+                tokens, used, pieces = self.files[k].read_packed(length, block)
+                masked, padding = pieces - 1, length - (used - 1)
+            else:
+                start = block * phase["block_tokens"] + counter.part * length
+                tokens, first_tokens = self.files[k].read(start, length + 1)
+                masked = sum(1 for offset in first_tokens if offset) if self.facts["document_mask"] else 0
+                padding = 0
             line = counts.setdefault(self.names[k], dict.fromkeys(COLUMNS, 0))
             line["rows"] += 1
-            line["trained"] += length - masked
+            line["trained"] += length - masked - padding
             line["masked"] += masked
+            line["padding"] += padding
             line["epoch_sum"] += counter.epoch
             row_digest += row_hash(row, self.names[k], counter.epoch, block, counter.part)
             token_digest += token_hash(row, tokens.tobytes())
             counter.advance(self._rows_per_block())
         for k, source in enumerate(self.facts["sources"]):
             share = phase["quota"].get(source["name"], 0) / self.facts["period"]
-            self.planned_targets[k] += num_rows * length * share
+            self.planned_targets[k] += num_rows * self._targets(phase, k) * share
         return record_of(step, first_row, counts, row_digest % MODULUS, token_digest % MODULUS)
 
     def _block(self, k: int) -> int:
@@ -196,16 +233,16 @@ class Recomputation:
             old = phases[self.phase] if self.phase >= 0 else None
             self.phase += 1
             new = phases[self.phase]
-            blocks = [(files.num_tokens - 1) // new["block_tokens"] for files in self.files]
+            blocks = [self._num_blocks(new, k) for k in range(len(self.files))]
             if old is None:
                 self.counters = [Counter(num_blocks) for num_blocks in blocks]
-            elif old["block_tokens"] != new["block_tokens"]:
+            elif old["block_tokens"] != new["block_tokens"] or _is_packed(old) != _is_packed(new):
                 per_block = old["block_tokens"] // old["sequence_length"]
-                for counter, num_blocks in zip(self.counters, blocks, strict=True):
+                for k, (counter, num_blocks) in enumerate(zip(self.counters, blocks, strict=True)):
                     used = counter.position * per_block + counter.part
                     if used:
                         left = counter.num_blocks * per_block - used
-                        counter.skipped_tokens += left * old["sequence_length"]
+                        counter.skipped_tokens += int(left * self._targets(old, k))
                         counter.next_epoch(num_blocks)
                     counter.num_blocks, counter.order = num_blocks, None
             elif old["sequence_length"] != new["sequence_length"]:
@@ -217,6 +254,25 @@ class Recomputation:
             quota = [new["quota"].get(source["name"], 0) for source in self.facts["sources"]]
             self._rows = chairman_rows(quota, self._credits, self.facts["period"])
 
+    def _num_blocks(self, phase: Mapping[str, Any], k: int) -> int:
+        """N_k; 1 for a source that a packed phase leaves out."""
+        if not _is_packed(phase):
+            return int((self.files[k].num_tokens - 1) // phase["block_tokens"])
+        if self.facts["sources"][k]["name"] not in phase["quota"]:
+            return 1
+        return self.files[k].num_packed(phase["sequence_length"])[0]
+
+    def _targets(self, phase: Mapping[str, Any], k: int) -> Fraction:
+        """Valid targets of a row of a source, on average."""
+        if not _is_packed(phase) or self.facts["sources"][k]["name"] not in phase["quota"]:
+            return Fraction(phase["sequence_length"])
+        rows, targets = self.files[k].num_packed(phase["sequence_length"])
+        return Fraction(targets, rows)
+
     def _rows_per_block(self) -> int:
         phase = self.facts["phases"][self.phase]
         return int(phase["block_tokens"] // phase["sequence_length"])
+
+
+def _is_packed(phase: Mapping[str, Any]) -> bool:
+    return bool(phase.get("pack") == "best_fit")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trainer.data.plan_facts import mean_row_targets
 from trainer.data.rows import RowPlan
 
 
@@ -49,13 +50,18 @@ def plan_table(summary: Mapping[str, Any]) -> str:
         total = sum(weight["asked"] for weight in phase["weights"].values())
         parts.append(
             f"\nphase {index}: from step {phase['start_step']:,} (row {phase['start_row']:,}), "
-            f"rows of {phase['sequence_length']:,} tokens"
+            f"{'packed ' if phase['pack'] == 'best_fit' else ''}rows of {phase['sequence_length']:,} tokens"
         )
         weights = [
-            (name, f"{weight['asked'] / total:.4%}", f"{weight['realised']:.4%}")
+            (
+                name,
+                f"{weight['asked'] / total:.4%}",
+                f"{weight['realised']:.4%}",
+                f"{weight['targets_per_row']:,.1f}",
+            )
             for name, weight in phase["weights"].items()
         ]
-        parts.append(table(("source", "asked", "realised"), weights))
+        parts.append(table(("source", "asked of targets", "realised of rows", "targets a row"), weights))
     rows = [
         (name, f"{source['tokens']:,}", f"{source['rows']:,}", f"{source['epochs']:.3f}")
         for name, source in summary["sources"].items()
@@ -94,7 +100,9 @@ def planned_shares(plan: RowPlan, step: int) -> dict[str, float]:
     targets = np.zeros(len(plan.sources))
     for phase, first, last in zip(plan.phases, starts, starts[1:], strict=False):
         weights = np.array(phase.weights)
-        targets += (last - first) * phase.sequence_length * weights / weights.sum()
+        rows = np.array(phase.quota) / plan.period
+        means = [mean_row_targets(source, phase) for source in plan.sources]
+        targets += (last - first) * float(rows @ means) * weights / weights.sum()
     shares = targets / max(1.0, targets.sum())
     return {source.name: round(float(share), 6) for source, share in zip(plan.sources, shares, strict=True)}
 

@@ -8,7 +8,7 @@ only the document tables of renamed sources are written anew, because they name 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from dataprep.corpora.links import link_file
+from dataprep.corpora.packing import common_lengths, take_packings
 from dataprep.corpora.tables import content_hashes, hashes_of, is_among, sorted_hashes, table_of
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
@@ -78,8 +79,19 @@ def combine(
         link_file(opened[0].folder / tokenizer.file, folder / file, "copy")
         write_input_list(folder / "inputs.parquet", list(_inputs(opened, names)))
         manifest = _manifest(opened, names, corpus, version, folder)
-        sealed = seal_corpus(folder, manifest, shards)
-    return Combined(out, sealed, notes)
+        lengths = common_lengths(opened)
+        packings = take_packings(opened, lengths, shards, folder, link)
+        sealed = seal_corpus(folder, manifest.model_copy(update={"packings": packings}), shards)
+    return Combined(out, sealed, [*notes, *_lost_packings(opened, lengths)])
+
+
+def _lost_packings(opened: Sequence[Corpus], lengths: Collection[int]) -> list[str]:
+    """A note of lengths of row for which not all of the corpora have packings."""
+    lost = {part.sequence_length for each in opened for part in each.manifest.packings} - set(lengths)
+    listed = ", ".join(map(str, sorted(lost)))
+    return (
+        [f"not all have packed rows of {listed}, so the new corpus has none: dataprep pack"] if lost else []
+    )
 
 
 def _check_agreement(opened: Sequence[Corpus]) -> None:

@@ -10,16 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dataprep.cache import Cache, Entry, key_of
-from dataprep.fit import VERSION, cut_by_rows, fit_documents
+from dataprep.fit import VERSION, fit_shard
 from dataprep.recipe import Recipe
 from dataprep.stages import pack
 from dataprep.stages.base import Task
-from manifests.packing import packing_path, write_packing
-from manifests.packings import describe_packing
-from manifests.shard import ShardReader
+from manifests.packing import packing_path
 
 STAGE = "fit"
 
@@ -43,11 +39,6 @@ def tasks_of(recipe: Recipe, packed: Sequence[tuple[Task, Entry]]) -> list[Task]
 
 def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str, Any]:
     """Write the packing; its facts are those of `lists.ShardPacking`, but for the shard's name."""
-    sequence_length = payload["sequence_length"]
-    reader = ShardReader(cache.get(pack.STAGE, payload["shard"]).file(f"{pack.STEM}.idx").with_suffix(""))
-    lengths = np.diff(reader.offsets)
-    packing = fit_documents(lengths, sequence_length)
-    path = folder / file_of(sequence_length)
-    write_packing(path, packing)
-    cut = cut_by_rows(lengths, sequence_length)
-    return describe_packing(path, pack.STEM, packing, lengths, cut).model_dump(exclude={"shard"})
+    length = payload["sequence_length"]
+    shard = cache.get(pack.STAGE, payload["shard"]).folder / pack.STEM
+    return fit_shard(shard, length, folder / file_of(length)).model_dump(exclude={"shard"})

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from dataprep.corpora.packing import pack_shards
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
 from manifests.lists import InputFile, Shard, write_input_list
 from manifests.manifest import Lineage, Manifest, Source, StepRecord, Subset, TokenizerInfo
@@ -45,11 +46,13 @@ def make_corpus(
     version: str = "1.0.0",
     vocab_size: int = 1000,
     seed: int = 0,
+    packed: Sequence[int] = (),
     prepend_bos: bool = False,
 ) -> Manifest:
     """Write a corpus of random tokens, a pure function of the arguments, and return its manifest.
 
-    With `prepend_bos` each document is longer by one begin-of-text token.
+    With `prepend_bos` each document is longer by one begin-of-text token. `packed` lists lengths of row for
+    which shards get packings; then parts must be in the order of a manifest.
     """
     folder.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(seed)
@@ -67,7 +70,8 @@ def make_corpus(
         ],
     )
     described = _describe(folder, parts, shards, corpus, version, vocab_size, prepend_bos)
-    return seal_corpus(folder, described, shards)
+    packings = [pack_shards(folder, shards, length) for length in packed]
+    return seal_corpus(folder, described.model_copy(update={"packings": packings}), shards)
 
 
 def _make_shard(

@@ -9,12 +9,15 @@ import pytest
 
 import manifests
 from manifests.fields import Record
+from manifests.lists import ShardPacking
 from manifests.manifest import (
     FORMAT_VERSION,
     UPGRADES,
     InputFile,
     Lineage,
     Manifest,
+    PackedSubset,
+    Packings,
     Shard,
     Source,
     StepRecord,
@@ -32,7 +35,20 @@ def is_named(name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "model", [Manifest, TokenizerInfo, Source, Subset, Lineage, StepRecord, Shard, InputFile]
+    "model",
+    [
+        Manifest,
+        TokenizerInfo,
+        Source,
+        Subset,
+        Packings,
+        PackedSubset,
+        Lineage,
+        StepRecord,
+        Shard,
+        ShardPacking,
+        InputFile,
+    ],
 )
 def test_fields(model: type[Record]) -> None:
     assert [name for name in model.model_fields if not is_named(name)] == []

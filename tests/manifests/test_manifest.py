@@ -476,6 +476,7 @@ def test_schema_names_are_pinned() -> None:
         "shards_file",
         "shards_digest",
         "dedup",
+        "packings",
         "created_by",
         "lineage",
     ]

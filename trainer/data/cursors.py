@@ -6,24 +6,32 @@ Within a phase a source goes through the parts (rows) of its blocks, epoch after
     other S, same blocks   goes up to the next whole block; the parts passed over are counted as skipped
     other blocks           a new epoch begins; the rest of the old one is skipped, and what it had is repeated
 
+Blocks are other ones when U changes, or when packed rows follow consecutive ones or packed rows of another S.
+
 Pure integers; which block comes when is `order.py`, which ordinal a row has is `mixture.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from trainer.data.refs import PlanSource
+
 Counts = npt.NDArray[np.int64]
+
+CONCAT, BEST_FIT = "concat", "best_fit"
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
     """A phase of the plan. `quota` and `weights` follow the plan's sources; 0 = not in the phase.
 
-    weights  as asked for, as shares of targets that add up to 1; `quota` is what they became.
+    weights  as asked for, as shares of targets that add up to 1; `quota` is what they became
+    pack     "concat": rows are S + 1 consecutive tokens; "best_fit": rows of a packing, each a block
     """
 
     start_row: int
@@ -31,6 +39,16 @@ class Phase:
     block_tokens: int
     weights: tuple[float, ...]
     quota: tuple[int, ...]
+    pack: str = CONCAT
+
+    @property
+    def is_packed(self) -> bool:
+        return self.pack == BEST_FIT
+
+    @property
+    def blocks(self) -> tuple[str, int]:
+        """Equal for phases that go through the same blocks."""
+        return self.pack, self.block_tokens
 
     @property
     def rows_per_block(self) -> int:
@@ -74,34 +92,49 @@ class Cursors:
         return np.asarray(self.epoch + rows / (self.num_blocks * self.rows_per_block), np.float64)
 
 
-def num_blocks(tokens: Counts, block_tokens: int) -> Counts:
-    """N_k = (T_k - 1) // U: each block needs one token beyond its own for its last target."""
-    return (tokens - 1) // block_tokens
+def num_blocks(sources: Sequence[PlanSource], phase: Phase) -> Counts:
+    """int64[K], N_k: packed rows of each source, or (T_k - 1) // U, as each block needs one token beyond its
+    own for its last target. A source that is not in a packed phase has 1: it goes through none of them."""
+    if phase.is_packed:
+        packings = [source.packings.get(phase.sequence_length) for source in sources]
+        return np.array([1 if packing is None else packing.rows for packing in packings], np.int64)
+    tokens = np.array([source.tokens for source in sources], np.int64)
+    return np.asarray((tokens - 1) // phase.block_tokens, np.int64)
 
 
-def first_cursors(phase: Phase, tokens: Counts) -> Cursors:
-    """Cursors at row 0 of the run. `tokens` int64[K] is T_k."""
-    zeros = np.zeros(len(tokens), np.int64)
-    blocks = num_blocks(tokens, phase.block_tokens)
-    return Cursors(zeros, zeros, zeros, blocks, phase.rows_per_block, zeros)
+def targets_of(source: PlanSource, phase: Phase, rows: int) -> int:
+    """Targets of so many rows of a source: S each, or, packed, as many as its rows have on average."""
+    if not phase.is_packed or not rows:
+        return rows * phase.sequence_length
+    packing = source.packings[phase.sequence_length]
+    return rows * packing.targets // packing.rows
 
 
-def next_cursors(cursors: Cursors, old: Phase, new: Phase, ordinal: Counts, tokens: Counts) -> Cursors:
+def first_cursors(phase: Phase, sources: Sequence[PlanSource]) -> Cursors:
+    """Cursors at row 0 of the run."""
+    zeros = np.zeros(len(sources), np.int64)
+    return Cursors(zeros, zeros, zeros, num_blocks(sources, phase), phase.rows_per_block, zeros)
+
+
+def next_cursors(
+    cursors: Cursors, old: Phase, new: Phase, ordinal: Counts, sources: Sequence[PlanSource]
+) -> Cursors:
     """Cursors at the start of `new`, which follows `old`. `ordinal` int64[K]: rows before it."""
     rows = cursors.offset + ordinal - cursors.first_ordinal
     epoch, offset, passed = cursors.epoch, rows, np.zeros_like(rows)
-    if new.block_tokens != old.block_tokens:
+    if new.blocks != old.blocks:
         epoch_rows = cursors.num_blocks * cursors.rows_per_block
         epochs = -(-rows // epoch_rows)
         epoch, offset, passed = epoch + epochs, np.zeros_like(rows), epochs * epoch_rows - rows
     elif new.sequence_length != old.sequence_length:
         blocks = -(-rows // cursors.rows_per_block)
         offset, passed = blocks * new.rows_per_block, blocks * cursors.rows_per_block - rows
+    skipped = [targets_of(source, old, rows) for source, rows in zip(sources, passed.tolist(), strict=True)]
     return Cursors(
         ordinal,
         epoch,
         offset,
-        num_blocks(tokens, new.block_tokens),
+        num_blocks(sources, new),
         new.rows_per_block,
-        cursors.skipped_tokens + passed * old.sequence_length,
+        cursors.skipped_tokens + np.array(skipped, np.int64),
     )

@@ -18,17 +18,28 @@ from torch import Tensor
 
 from trainer.data.rows import RowPlan, RowRefs, rank_slice
 from trainer.data.source_tokens import SourceTokens
-from trainer.data.targets import PADDING, TRAINED, classify
+from trainer.data.targets import (
+    PADDING,
+    TRAINED,
+    classify,
+    classify_packed,
+    document_numbers,
+    positions_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Rows of one rank in one step, or some of them (a micro-batch).
 
-    refs       where each row's tokens came from; of fill rows without meaning tokens     int64 [B, S + 1]:
-    inputs, then the last target classes    uint8 [B, S]: the class of each target (targets.py) trained
-    bool [B, S]: targets that the loss is taken on documents  int32 [B, S]: number of the document within the
-    row, for the block mask; None without document_mask
+    refs       where each row's tokens came from; of fill rows without meaning
+    tokens     int64 [B, S + 1]: inputs, then the last target
+    classes    uint8 [B, S]: the class of each target (targets.py)
+    trained    bool [B, S]: targets that the loss is taken on
+    documents  int32 [B, S]: number of the document within the row, for the block mask
+    positions  int32 [B, S]: of each input within its document, counted from where the row has it first
+
+    `documents` and `positions` are None where a row is one text: consecutive tokens without document_mask.
     """
 
     step: int
@@ -37,6 +48,7 @@ class Batch:
     classes: np.ndarray
     trained: Tensor
     documents: Tensor | None
+    positions: Tensor | None
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -52,6 +64,7 @@ class Batch:
                 self.classes[part],
                 self.trained[part],
                 None if self.documents is None else self.documents[part],
+                None if self.positions is None else self.positions[part],
             )
 
 
@@ -60,19 +73,30 @@ def read_batch(
 ) -> Batch:
     """Read one rank's rows of one step. Fill rows (zero weight) hold token 0 and no trained target."""
     rows = rank_slice(plan.rows_of_step(step), rank, world_size)
-    length = plan.sequence_length(step)
+    phase = plan.phase_at(plan.first_row(step))
+    length = phase.sequence_length
     refs = plan.locate(np.where(rows < 0, plan.first_row(step), rows))
     tokens = np.zeros((len(rows), length + 1), dtype=np.int64)
     classes = np.full((len(rows), length), PADDING, dtype=np.uint8)
-    documents = np.zeros((len(rows), length), dtype=np.int32) if plan.document_mask else None
+    documents = positions = None
+    if plan.document_mask or phase.is_packed:
+        documents = np.zeros((len(rows), length), dtype=np.int32)
+        positions = np.tile(np.arange(length, dtype=np.int32), (len(rows), 1))
     for index in np.flatnonzero(rows >= 0):
-        source, start = sources[refs.source[index]], int(refs.start[index])
-        tokens[index] = source.read(start, length + 1)
-        starts = source.document_starts(start, length + 1)
-        classes[index] = classify(starts, length, plan.document_mask)
-        if documents is not None:
-            documents[index, starts[(starts > 0) & (starts < length)]] = 1
-            np.cumsum(documents[index], out=documents[index])
+        source = sources[refs.source[index]]
+        if phase.is_packed:
+            row = source.packed(length).read(int(refs.block[index]))
+            tokens[index] = row.tokens
+            classes[index] = classify_packed(row.starts, row.used, length)
+            starts = np.append(row.starts, row.used)  # padding is a document of its own
+        else:
+            start = int(refs.start[index])
+            tokens[index] = source.read(start, length + 1)
+            starts = source.document_starts(start, length + 1)
+            classes[index] = classify(starts, length, plan.document_mask)
+        if documents is not None and positions is not None:
+            documents[index] = document_numbers(starts, length)
+            positions[index] = positions_of(starts, length)
     return Batch(
         step,
         refs,
@@ -80,6 +104,7 @@ def read_batch(
         classes,
         torch.from_numpy(classes == TRAINED),
         None if documents is None else torch.from_numpy(documents),
+        None if positions is None else torch.from_numpy(positions),
     )
 
 

@@ -6,16 +6,19 @@ All that is found wrong with the sources and weights comes in one UserError. No 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from manifests.errors import UserError
 from manifests.wording import did_you_mean
-from trainer.data.cursors import Phase, num_blocks
+from trainer.data.cursors import BEST_FIT, Phase
 from trainer.data.mixture import quotas
+from trainer.data.packed_rows import plan_packing
 from trainer.data.rows import PlanManifest, PlanSource, RowPlan
-from trainer.data.schedule import DataSpec, PhaseSpec, resolve_starts, row_weights
+from trainer.data.schedule import DataSpec, PhaseSpec, mean_targets, resolve_starts, row_weights
 from trainer.data.walk import MAX_SOURCES, PERIOD
 
 if TYPE_CHECKING:
@@ -29,8 +32,11 @@ def build_plan(corpora: Sequence[Corpus], spec: DataSpec) -> RowPlan:
     """The plan of a run. Raises UserError."""
     _check_corpora(corpora)
     sources = _find_sources(corpora, spec)
-    starts = resolve_starts(spec.phases, spec.batch)
-    phases = _make_phases(sources, spec, starts)
+    for phase in spec.phases:
+        _check_weights(phase)
+    targets = [_targets_per_row(sources, phase) for phase in spec.phases]
+    means = [mean_targets(phase.weights, each) for phase, each in zip(spec.phases, targets, strict=True)]
+    phases = _make_phases(sources, spec, resolve_starts(spec.phases, spec.batch, means), targets)
     _check_blocks(sources, phases, spec)
     plan = RowPlan(
         seed=spec.seed,
@@ -104,7 +110,41 @@ def _find_sources(corpora: Sequence[Corpus], spec: DataSpec) -> list[PlanSource]
     for name in sorted(set(spec.max_epochs) - {"default"} - {source.name for source in chosen.values()}):
         problems.append(f"max_epochs names {name}, which no phase has")
     _refuse(problems, "data", None)
-    return [chosen[key] for key in sorted(chosen)]
+    by_name = {corpus.manifest.corpus: corpus for corpus in corpora}
+    return [_with_packings(chosen[key], by_name[chosen[key].corpus], spec) for key in sorted(chosen)]
+
+
+def _with_packings(source: PlanSource, corpus: Corpus, spec: DataSpec) -> PlanSource:
+    """The source with the packed rows of every length for which a phase that has it wants some."""
+    lengths = {
+        phase.sequence_length
+        for phase in spec.phases
+        if phase.pack == BEST_FIT and source.name in phase.weights
+    }
+    return replace(
+        source,
+        packings={
+            length: plan_packing(corpus, source.source, spec.subset, length) for length in sorted(lengths)
+        },
+    )
+
+
+def _targets_per_row(sources: Sequence[PlanSource], phase: PhaseSpec) -> dict[str, Fraction]:
+    """tau_k of the sources of a phase. Raises UserError for a source whose packing has no row."""
+    if phase.pack != BEST_FIT:
+        return dict.fromkeys(phase.weights, Fraction(phase.sequence_length))
+    found = {
+        source.name: source.packings[phase.sequence_length]
+        for source in sources
+        if source.name in phase.weights
+    }
+    empty = [
+        f"source {name} has no packed row of {phase.sequence_length}"
+        for name in found
+        if not found[name].rows
+    ]
+    _refuse(empty, "data.phases", "leave them out, or add documents of two tokens or more")
+    return {name: Fraction(packing.targets, packing.rows) for name, packing in found.items()}
 
 
 def _names(found: Mapping[str, Sequence[PlanSource]]) -> list[str]:
@@ -114,29 +154,45 @@ def _names(found: Mapping[str, Sequence[PlanSource]]) -> list[str]:
     return sorted(short | full)
 
 
-def _make_phases(sources: Sequence[PlanSource], spec: DataSpec, starts: Sequence[int]) -> list[Phase]:
-    block_tokens = spec.block_tokens or max(phase.sequence_length for phase in spec.phases)
+def _make_phases(
+    sources: Sequence[PlanSource],
+    spec: DataSpec,
+    starts: Sequence[int],
+    targets: Sequence[Mapping[str, Fraction]],
+) -> list[Phase]:
+    """The phases. `targets`: mean targets of a row of each source, by phase."""
+    concat_lengths = [phase.sequence_length for phase in spec.phases if phase.pack != BEST_FIT]
+    block_tokens = spec.block_tokens or max(concat_lengths, default=1)
     problems: list[str] = []
     phases: list[Phase] = []
     for index, phase in enumerate(spec.phases):
         length = phase.sequence_length
-        if block_tokens % length and not spec.accept_repeat:
+        is_packed = phase.pack == BEST_FIT
+        if not is_packed and block_tokens % length and not spec.accept_repeat:
             problems.append(
                 f"phase {index}: sequence_length {length} does not divide the block of {block_tokens} "
                 "tokens, so every source would start a new epoch and repeat tokens (accept_repeat allows it)"
             )
-        weights, quota, found = _weigh(sources, phase)
+        weights, quota, found = _weigh(sources, phase, targets[index])
         if not spec.accept_rounding:
             problems.extend(f"phase {index}: {problem}" for problem in found)
-        phases.append(Phase(starts[index], length, -(-block_tokens // length) * length, weights, quota))
+        block = length if is_packed else -(-block_tokens // length) * length
+        phases.append(Phase(starts[index], length, block, weights, quota, phase.pack))
+        if index and not spec.accept_repeat and _is_repacked(*phases[-2:]):
+            problems.append(
+                f"phase {index}: its rows are packed otherwise than those of phase {index - 1} "
+                f"({phases[-2].pack} of {phases[-2].sequence_length}, {phase.pack} of {length}), so every "
+                "source would start a new epoch and repeat tokens (accept_repeat allows it)"
+            )
     _refuse(problems, "data.phases", "change weights or lengths, or set accept_rounding or accept_repeat")
     return phases
 
 
-def _weigh(
-    sources: Sequence[PlanSource], phase: PhaseSpec
-) -> tuple[tuple[float, ...], tuple[int, ...], list[str]]:
-    """(shares of targets asked for, quotas of rows) by source, 0 where absent; problems of rounding."""
+def _is_repacked(old: Phase, new: Phase) -> bool:
+    return (old.is_packed or new.is_packed) and old.blocks != new.blocks
+
+
+def _check_weights(phase: PhaseSpec) -> None:
     for name, weight in phase.weights.items():
         if not (np.isfinite(weight) and weight > 0):
             raise UserError(
@@ -144,8 +200,14 @@ def _weigh(
                 where="data.phases",
                 hint="leave a source out of a phase that should not have it",
             )
+
+
+def _weigh(
+    sources: Sequence[PlanSource], phase: PhaseSpec, targets: Mapping[str, Fraction]
+) -> tuple[tuple[float, ...], tuple[int, ...], list[str]]:
+    """(shares of targets asked for, quotas of rows) by source, 0 where absent; problems of rounding."""
     total = sum(phase.weights.values())
-    rows = row_weights(phase.weights, {name: float(phase.sequence_length) for name in phase.weights})
+    rows = row_weights(phase.weights, {name: float(mean) for name, mean in targets.items()})
     wanted = [rows.get(source.name, 0.0) for source in sources]
     quota = quotas(wanted)
     problems = []
@@ -163,11 +225,11 @@ def _weigh(
 
 def _check_blocks(sources: Sequence[PlanSource], phases: Sequence[Phase], spec: DataSpec) -> None:
     problems = []
-    largest = max(phase.block_tokens for phase in phases)
+    largest = max((phase.block_tokens for phase in phases if not phase.is_packed), default=0)
     for source in sources:
         if source.tokens == 0:
             problems.append(f"source {source.name} has no tokens in its {spec.subset} subset")
-        elif num_blocks(np.array([source.tokens]), largest)[0] < 1:
+        elif source.tokens - 1 < largest:
             problems.append(
                 f"source {source.name} has {source.tokens} tokens, which is not one block of {largest} and a "
                 "target for its last token"

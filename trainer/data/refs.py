@@ -5,7 +5,8 @@ Data only; `rows.py` makes and uses them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +19,8 @@ class RowRefs:
     """Where rows come from: int64 arrays of equal length, one entry a row, in the order asked for.
 
     source  index into RowPlan.sources
-    block   number of the block in the source; part: of the block, in rows
-    start   token offset of the row in the source laid end to end; length: S + 1 tokens
+    block   number of the block in the source; part: of the block, in rows. A packed row is a block of its own
+    start   token offset of the row in the source laid end to end, -1 for a packed row; length: S + 1 tokens
     """
 
     row: Counts
@@ -47,13 +48,24 @@ class RowRefs:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanPacking:
+    """The packed rows of one length of a source. `digest` is of the packings of its shards."""
+
+    rows: int
+    targets: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class PlanSource:
-    """A source of the plan. `name` is what the schedule calls it; `tokens` is T_k."""
+    """A source of the plan. `name` is what the schedule calls it; `tokens` is T_k; `packings` has, by length,
+    those that the schedule uses."""
 
     name: str
     corpus: str
     source: str
     tokens: int
+    packings: Mapping[int, PlanPacking] = field(default_factory=dict)
 
     @property
     def key_name(self) -> str:

@@ -45,6 +45,7 @@ def _past_phases(facts: Mapping[str, Any], next_row: int) -> list[dict[str, Any]
             "start_row": phase["start_row"],
             "sequence_length": phase["sequence_length"],
             "block_tokens": phase["block_tokens"],
+            "pack": phase.get("pack", "concat"),
             "rows per period": {keys[name]: rows for name, rows in phase["quota"].items()},
         }
         for phase in facts["phases"]
@@ -86,13 +87,34 @@ def _past_batches(batch: Mapping[str, Any], next_row: int) -> list[tuple[int, in
 
 def _compare_sources(old: Mapping[str, Any], new: Mapping[str, Any], next_row: int) -> list[str]:
     """Sources that past phases used must still be there, and so must the content of their manifests."""
-    used = {key for phase in _past_phases(old, next_row) for key in phase["rows per period"]}
+    past = _past_phases(old, next_row)
+    used = {key for phase in past for key in phase["rows per period"]}
     before, after = _source_facts(old), _source_facts(new)
-    return [
+    lines = [
         f"source {key}: {before[key]} -> {after.get(key, 'absent')}"
         for key in sorted(used)
         if before[key] != after.get(key)
     ]
+    packed = {
+        (key, str(phase["sequence_length"]))
+        for phase in past
+        for key in phase["rows per period"]
+        if phase["pack"] == "best_fit"
+    }
+    was, now = _packing_facts(old), _packing_facts(new)
+    return lines + [
+        f"source {place[0]}, packed rows of {place[1]}: {was.get(place)} -> {now.get(place, 'absent')}"
+        for place in sorted(packed)
+        if was.get(place) != now.get(place)
+    ]
+
+
+def _packing_facts(facts: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    return {
+        (f"{source['corpus']}/{source['source']}", length): packing["digest"]
+        for source in facts["sources"]
+        for length, packing in source.get("packings", {}).items()
+    }
 
 
 def _source_facts(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -3,11 +3,12 @@
     step -> rows              batch schedule (schedule.py)
     row -> source, ordinal    mixture with carried credits (mixture.py)
     ordinal -> epoch, place   cursors of the phases (cursors.py)
-    place -> block, tokens    the epoch's keyed permutation (order.py)
+    place -> block, tokens    the epoch's keyed permutation (order.py); of packed rows the block is the row
 
 and back by `row_of`. A plan holds no file and no state that matters: asking for rows in any order, from any
 number of threads or ranks, gives the same rows. It is made from manifests and a DataSpec by `planning.py`,
-and written and read back as `facts` (plan_facts.py). Tokens come from `source_tokens.py`.
+and written and read back as `facts` (plan_facts.py). Tokens come from `source_tokens.py`, those of packed
+rows from `packed_rows.py`.
 """
 
 from __future__ import annotations
@@ -70,8 +71,7 @@ class RowPlan:
         self.block_tokens = phases[0].block_tokens
         quotas_by_phase = np.array([phase.quota for phase in phases], np.int64)
         self.mixture = Mixture(quotas_by_phase, [phase.start_row for phase in phases], period)
-        self._tokens = np.array([source.tokens for source in sources], np.int64)
-        self._cursors = [first_cursors(self.phases[0], self._tokens)]
+        self._cursors = [first_cursors(self.phases[0], self.sources)]
         self._orders: OrderedDict[tuple[int, int, int], Permutation | ExtentPermutation] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -137,6 +137,7 @@ class RowPlan:
         epoch, position, part = (np.empty(len(rows), np.int64) for _ in range(3))
         block_tokens, sequence_length = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         num_blocks = np.empty(len(rows), np.int64)
+        packed = np.zeros(len(rows), np.bool_)
         phases = self.mixture.phase_of(rows)
         for phase in np.unique(phases):
             members = phases == phase
@@ -146,8 +147,9 @@ class RowPlan:
             num_blocks[members] = cursors.num_blocks[source[members]]
             block_tokens[members] = self.phases[phase].block_tokens
             sequence_length[members] = self.phases[phase].sequence_length
+            packed[members] = self.phases[phase].is_packed
         block = self._permute(source, epoch, num_blocks, position)
-        start = block * block_tokens + part * sequence_length
+        start = np.where(packed, -1, block * block_tokens + part * sequence_length)
         return RowRefs(rows, source.astype(np.int64), epoch, block, part, start, sequence_length + 1)
 
     def row_of(self, source: int, epoch: int, block: int, part: int) -> int | None:
@@ -190,7 +192,7 @@ class RowPlan:
                 index = len(self._cursors)
                 old, new = self.phases[index - 1 : index + 1]
                 ordinal = self.mixture.counts(new.start_row)
-                self._cursors.append(next_cursors(self._cursors[-1], old, new, ordinal, self._tokens))
+                self._cursors.append(next_cursors(self._cursors[-1], old, new, ordinal, self.sources))
             return self._cursors[phase]
 
     def _permute(

@@ -31,6 +31,8 @@ class PhaseSpec:
     start: int | str
     sequence_length: int
     weights: Mapping[str, float]
+    pack: str = "concat"
+    """Or "best_fit": rows of the packings that the corpora have for this length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,20 +100,25 @@ class DataSpec:
     subset: str = "train"
 
 
-def resolve_starts(phases: Sequence[PhaseSpec], batch: BatchSchedule) -> list[int]:
-    """First row of each phase, rounded up to a step boundary. Tokens are targets: sequence_length a row.
+def resolve_starts(
+    phases: Sequence[PhaseSpec], batch: BatchSchedule, row_targets: Sequence[Fraction] | None = None
+) -> list[int]:
+    """First row of each phase, rounded up to a step boundary.
+
+    row_targets  mean targets of a row of each phase, which is what "tokens" counts; S where it is not given
 
     Raises UserError for a text that is no start, a first phase not at 0, starts that do not ascend.
     """
+    if row_targets is None:
+        row_targets = [Fraction(phase.sequence_length) for phase in phases]
     starts: list[int] = []
-    targets = 0  # before the last phase of `starts`
+    targets = Fraction(0)  # before the last phase of `starts`
     for index, phase in enumerate(phases):
         amount, unit = _parse_start(phase.start, index)
         if index == 0:
             row = int(amount)
         elif unit == "tokens":
-            before = phases[index - 1]
-            row = starts[-1] + int(-((targets - amount) // before.sequence_length))
+            row = starts[-1] + int(-((targets - amount) // row_targets[index - 1]))
         else:
             row = batch.first_row(min(int(amount), MAX_ROWS)) if unit == "steps" else int(amount)
         if row >= MAX_ROWS:
@@ -129,7 +136,7 @@ def resolve_starts(phases: Sequence[PhaseSpec], batch: BatchSchedule) -> list[in
                     f"starts at row {starts[-1]}; starts must ascend by at least a step",
                     where=f"data.phases.{index}.start",
                 )
-            targets += (row - starts[-1]) * phases[index - 1].sequence_length
+            targets += (row - starts[-1]) * row_targets[index - 1]
         starts.append(row)
     return starts
 
@@ -137,12 +144,20 @@ def resolve_starts(phases: Sequence[PhaseSpec], batch: BatchSchedule) -> list[in
 def row_weights(weights: Mapping[str, float], targets_per_row: Mapping[str, float]) -> dict[str, float]:
     """Shares of rows that give these shares of targets: proportional to w_k / tau_k, adding up to 1.
 
-    targets_per_row  tau_k, mean valid targets of a row of each source: S for concatenated rows.
+    targets_per_row  tau_k, mean valid targets of a row of each source: S for consecutive tokens, that of the
+                     packing for packed rows
     """
     greatest = max(weights.values())  # 5e-324 over S would be 0
     rows = {name: weight / greatest / targets_per_row[name] for name, weight in weights.items()}
     total = sum(rows.values())
     return {name: share / total for name, share in rows.items()}
+
+
+def mean_targets(weights: Mapping[str, float], targets_per_row: Mapping[str, Fraction]) -> Fraction:
+    """Mean valid targets of a row of a phase with these weights, which are shares of targets."""
+    asked = {name: Fraction(weight) for name, weight in weights.items()}
+    rows = sum((weight / targets_per_row[name] for name, weight in asked.items()), Fraction(0))
+    return sum(asked.values(), Fraction(0)) / rows
 
 
 def _parse_start(start: int | str, index: int) -> tuple[Fraction, str]:

@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from manifests.errors import UserError
+from trainer.data.packed_rows import PackedRows, plan_packing
 
 if TYPE_CHECKING:
     from manifests.corpus import Corpus
+    from trainer.data.refs import PlanSource
     from trainer.data.rows import RowPlan
 
 Offsets = npt.NDArray[np.int64]
@@ -35,6 +37,8 @@ class SourceTokens:
         np.cumsum([shard.tokens for shard in self._shards], out=self._starts[1:])
         self.num_tokens = int(self._starts[-1])
         self.dtype = np.dtype(corpus.manifest.dtype)
+        self._source, self._subset = source, subset
+        self._packed: dict[int, PackedRows] = {}
 
     def read(self, start: int, count: int) -> npt.NDArray[np.integer]:
         """Tokens [start, start + count), a new array of `dtype`. IndexError outside; ShardError."""
@@ -53,6 +57,13 @@ class SourceTokens:
             low, high = np.searchsorted(offsets[:-1], [first, last])
             found.append(offsets[low:high] - first + at)
         return np.concatenate(found)
+
+    def packed(self, sequence_length: int) -> PackedRows:
+        """Its packed rows of one length. Raises ManifestError when there are none."""
+        if sequence_length not in self._packed:
+            rows = PackedRows(self._corpus, self._source, self._subset, sequence_length)
+            self._packed[sequence_length] = rows
+        return self._packed[sequence_length]
 
     def _pieces(self, start: int, count: int) -> list[tuple[int, int, int, int]]:
         """(shard, first token in it, token after the last, offset in the window) of each shard concerned."""
@@ -82,5 +93,15 @@ def open_sources(plan: RowPlan, corpora: Sequence[Corpus]) -> tuple[SourceTokens
                 f"source {source.name} has {tokens.num_tokens} tokens; the plan was made for {source.tokens}",
                 where=str(by_name[source.corpus].folder),
             )
+        _check_packings(source, by_name[source.corpus], plan.subset)
         opened.append(tokens)
     return tuple(opened)
+
+
+def _check_packings(source: PlanSource, corpus: Corpus, subset: str) -> None:
+    for length, packing in source.packings.items():
+        if plan_packing(corpus, source.source, subset, length) != packing:
+            raise UserError(
+                f"source {source.name} has other packed rows of {length} than the plan was made for",
+                where=str(corpus.folder),
+            )

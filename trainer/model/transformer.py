@@ -153,12 +153,17 @@ class Transformer(nn.Module):
         self.register_buffer("cos_SE", tables, persistent=False)
         self.register_buffer("sin_SE", tables.clone(), persistent=False)
 
-    def forward(self, tokens_BS: Tensor, documents_BS: Tensor | None = None) -> Tensor:
-        """Token ids int64 [B, S], and document numbers [B, S] when documents must not see each other ->
-        logits [B, S, V].
+    def forward(
+        self, tokens_BS: Tensor, documents_BS: Tensor | None = None, positions_BS: Tensor | None = None
+    ) -> Tensor:
+        """Token ids int64 [B, S] -> logits [B, S, V]. Where documents must not see each other, their numbers
+        [B, S]; where positions do not count from the start of the row, those [B, S].
         """
-        length = tokens_BS.shape[1]
-        cos_SE, sin_SE = self.cos_SE[:length], self.sin_SE[:length]
+        if positions_BS is None:
+            length = tokens_BS.shape[1]
+            cos_SE, sin_SE = self.cos_SE[:length], self.sin_SE[:length]
+        else:  # [B, 1, S, E]: each row has its own, all heads of it the same
+            cos_SE, sin_SE = self.cos_SE[positions_BS][:, None], self.sin_SE[positions_BS][:, None]
         mask = None if documents_BS is None else document_mask(documents_BS)
         x_BSD = self.embedding(tokens_BS)
         for block in self.blocks:

@@ -29,7 +29,11 @@ def test_a_plan() -> None:
     assert (found.num_steps, found.num_rows, found.block_tokens) == (20, 100, 16)
     assert sum(found.phases[0].quota) == PERIOD
     summary = found.summary()
-    assert summary["phases"][0]["weights"]["prose"] == {"asked": 0.3, "realised": 314573 / PERIOD}
+    assert summary["phases"][0]["weights"]["prose"] == {
+        "asked": 0.3,
+        "realised": 314573 / PERIOD,
+        "targets_per_row": 16.0,
+    }
     assert summary["sources"]["code"]["rows"] == 50
     assert summary["sources"]["code"]["epochs"] == pytest.approx(50 / 62)
     json.dumps(summary)
