@@ -1,8 +1,8 @@
 """`dataprep pack`: a corpus that is there already, with plans of rows beside its shards.
 
 No token is written: the new corpus is made of second names of the files of the old one, its packings and a
-manifest of its own. `dataprep run` makes packings itself (`shards: {pack: best_fit}`); this is for corpora that
-were imported or combined, and for another length of row.
+manifest of its own. `dataprep run` makes packings itself (`shards: {pack: best_fit}`); this is for corpora
+that were imported or combined, and for another length of row.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from dataprep.corpora.packing import pack_shards
+from manifests.consistency import shard_order
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
 from manifests.lists import InputFile, Shard, write_input_list
 from manifests.manifest import Lineage, Manifest, Source, StepRecord, Subset, TokenizerInfo
@@ -52,7 +53,7 @@ def make_corpus(
     """Write a corpus of random tokens, a pure function of the arguments, and return its manifest.
 
     With `prepend_bos` each document is longer by one begin-of-text token. `packed` lists lengths of row for
-    which shards get packings; then parts must be in the order of a manifest.
+    which shards get packings.
     """
     folder.mkdir(parents=True, exist_ok=True)
     generator = np.random.default_rng(seed)
@@ -70,6 +71,7 @@ def make_corpus(
         ],
     )
     described = _describe(folder, parts, shards, corpus, version, vocab_size, prepend_bos)
+    shards.sort(key=shard_order(described))
     packings = [pack_shards(folder, shards, length) for length in packed]
     return seal_corpus(folder, described.model_copy(update={"packings": packings}), shards)
 

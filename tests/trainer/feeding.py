@@ -14,7 +14,7 @@ from trainer.audit import write_data_plan
 from trainer.data.rows import RowPlan, RowRefs, rank_slice
 from trainer.data.schedule import BatchSchedule, DataSpec, PhaseSpec
 from trainer.data.source_tokens import SourceTokens, open_sources
-from trainer.data.targets import classify
+from trainer.data.targets import classify, classify_packed
 from trainer.ledger import Ledger, StepCounts, count_batch, zero_counts
 
 WEIGHTS = {"code": 0.5, "prose": 0.3, "licences": 0.2}
@@ -32,7 +32,7 @@ def make_tiny_corpus(folder: Path, **options: Any) -> Corpus:
         Part("licences", "train", lengths[65:]),
         Part("prose", "holdout", (9,)),
     ]
-    make_corpus(folder, parts, vocab_size=60, **options)
+    make_corpus(folder, parts, vocab_size=60, packed=(8, 16), **options)
     return open_corpus(folder)
 
 
@@ -54,11 +54,16 @@ def make_plan(corpus: Corpus, **changes: Any) -> RowPlan:
 
 def read_rows(plan: RowPlan, sources: tuple[SourceTokens, ...], rows: np.ndarray, step: int) -> Batch:
     length = plan.sequence_length(step)
+    is_packed = plan.phase_at(plan.first_row(step)).is_packed
     refs = plan.locate(np.where(rows < 0, plan.first_row(step), rows))
     tokens = np.zeros((len(rows), length + 1), np.int64)
     classes = np.zeros((len(rows), length), np.uint8)
     for index in np.flatnonzero(rows >= 0).tolist():
         source, start = sources[refs.source[index]], int(refs.start[index])
+        if is_packed:
+            row = source.packed(length).read(int(refs.block[index]))
+            tokens[index], classes[index] = row.tokens, classify_packed(row.starts, row.used, length)
+            continue
         tokens[index] = source.read(start, length + 1)
         classes[index] = classify(source.document_starts(start, length + 1), length, plan.document_mask)
     return rows, refs, tokens, classes

@@ -31,7 +31,7 @@ def tiny_corpus(folder: Path, *, corpus: str = "tiny", seed: int = 0) -> Path:
         Part("licences", "train", lengths[50:60]),
         Part("code", "holdout", (6,)),
     ]
-    make_corpus(folder, parts, corpus=corpus, vocab_size=50, seed=seed)
+    make_corpus(folder, parts, corpus=corpus, vocab_size=50, seed=seed, packed=(8, 16))
     return folder
 
 

@@ -15,6 +15,9 @@ import pytest
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
 from manifests.fingerprint import digest_value
+from manifests.lists import read_packing_list
+from manifests.packings import seal_packings
+from manifests.seal import seal_corpus
 from tests.trainer.feeding import WEIGHTS, Batch, feed, make_plan, make_run, make_tiny_corpus
 from trainer.audit import audit, write_data_plan
 from trainer.checkpoint_meta import FORMAT, FORMAT_VERSION, step_name
@@ -70,6 +73,22 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "accept_repeat": True,
     },
     "large blocks": {"block_tokens": 64},
+    "packed": {"phases": (PhaseSpec(0, 16, WEIGHTS, "best_fit"),), "max_epochs": {}},
+    "packed, one phase of a source less": {
+        "phases": (
+            PhaseSpec(0, 8, WEIGHTS, "best_fit"),
+            PhaseSpec("9 steps", 8, {"code": 1, "prose": 1}, "best_fit"),
+        )
+    },
+    "packed and not": {
+        "phases": (
+            PhaseSpec(0, 8, WEIGHTS),
+            PhaseSpec("5 steps", 8, WEIGHTS, "best_fit"),
+            PhaseSpec("11 steps", 16, {"code": 1, "prose": 1}, "best_fit"),
+            PhaseSpec("17 steps", 16, WEIGHTS),
+        ),
+        "accept_repeat": True,
+    },
     "many steps": {"steps": 300, "batch": BatchSchedule((0, 100, 200), (3, 1, 5))},
 }
 
@@ -81,6 +100,41 @@ def test_both_routes_agree(tmp_path: Path, corpus: Corpus, variant: str) -> None
     assert report.ok, report.mismatch
     assert report.steps == plan.num_steps
     np.testing.assert_allclose([source.epochs for source in report.sources], plan.epochs(plan.num_rows))
+    np.testing.assert_array_equal(
+        [source.skipped_tokens for source in report.sources], plan.skipped_tokens(plan.num_rows)
+    )
+
+
+def test_planned_and_realised_shares_of_packed_rows_are_of_valid_targets(
+    tmp_path: Path, corpus: Corpus
+) -> None:
+    """Rows of the sources are filled differently; what the weights ask for is shares of targets."""
+    phases = (PhaseSpec(0, 8, WEIGHTS, "best_fit"),)
+    plan = make_plan(corpus, phases=phases, steps=300, batch=BatchSchedule.constant(7))
+    report = audit(make_run(tmp_path / "run", corpus, plan))
+    assert report.ok, report.mismatch
+    for source in report.sources:
+        assert source.planned_share == pytest.approx(WEIGHTS[source.source], abs=1e-5)
+        assert source.realised_share == pytest.approx(WEIGHTS[source.source], abs=2e-3)
+        assert source.other_tokens > 0
+
+
+def test_other_packed_rows_than_the_plans_are_a_mismatch(tmp_path: Path) -> None:
+    """They are no part of the content digest, so the audit compares them by themselves."""
+    corpus = make_tiny_corpus(tmp_path / "tiny")
+    plan = make_plan(corpus, phases=(PhaseSpec(0, 8, WEIGHTS, "best_fit"),))
+    run = make_run(tmp_path / "run", corpus, plan, 5)
+    assert audit(run).ok
+    listed = tmp_path / "tiny" / "packing-8.parquet"
+    rows = read_packing_list(listed)
+    part = next(each for each in corpus.manifest.packings if each.sequence_length == 8)
+    rows[0] = rows[0].model_copy(update={"file_sha256": "0" * 64})
+    other = seal_packings(tmp_path / "tiny", part, rows)
+    packings = [other if each is part else each for each in corpus.manifest.packings]
+    seal_corpus(tmp_path / "tiny", corpus.manifest.model_copy(update={"packings": packings}), corpus.shards)
+    report = audit(run)
+    assert report.mismatch is not None and report.mismatch.step is None
+    assert "packed rows of 8 of tiny/code" in report.mismatch.what
 
 
 def test_a_run_in_progress_agrees_as_far_as_it_went(tmp_path: Path, corpus: Corpus, plan: RowPlan) -> None:

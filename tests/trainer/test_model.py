@@ -119,8 +119,15 @@ def test_a_masked_row_equals_its_documents_apart() -> None:
             + row_losses(network(piece[:, :-1]), piece[:, 1:], torch.ones(1, length, dtype=torch.bool)).sum()
         )
     torch.testing.assert_close(packed.sum(), apart)
-    for name, gradient in gradients(network, apart).items():
+    apart_gradients = gradients(network, apart)
+    for name, gradient in apart_gradients.items():
         torch.testing.assert_close(packed_gradients[name], gradient, atol=1e-5, rtol=1e-4)
+    # With positions that begin anew nothing is left of where a document lies in its row.
+    positions = torch.cat([torch.arange(end - start) for start, end in itertools.pairwise(cuts)])[None]
+    anew = row_losses(network(row[:, :-1], documents, positions.int()), row[:, 1:], trained)
+    torch.testing.assert_close(anew.sum(), apart)
+    for name, gradient in gradients(network, anew).items():
+        torch.testing.assert_close(gradient, apart_gradients[name], atol=1e-5, rtol=1e-4)
     # The same row without the mask gives something else, so the comparison can fail.
     unmasked = row_losses(network(row[:, :-1]), row[:, 1:], trained)
     assert abs(unmasked.sum() - apart).item() > 1e-4

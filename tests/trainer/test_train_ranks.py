@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.trainer.runs import chained, lines, losses, tiny_config, weights
+from tests.trainer.runs import WEIGHTS, chained, lines, losses, tiny_config, weights
 from trainer.config import TrainConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,6 +62,17 @@ def test_every_world_size_trains_on_the_same_rows_to_the_same_loss(tmp_path: Pat
         assert losses(config.run) == pytest.approx(losses(alone.run), rel=1e-5)
         for name, tensor in weights(alone.run, 8).items():
             torch.testing.assert_close(weights(config.run, 8)[name], tensor, atol=1e-3, rtol=1e-2)
+
+
+def test_packed_rows_are_the_same_for_every_world_size(tmp_path: Path) -> None:
+    phases = [{"sequence_length": 16, "pack": "best_fit", "weights": WEIGHTS}]
+    changes: dict[str, Any] = {"data__phases": phases, "data__max_epochs": {"default": 20}}
+    alone, ranks = config_for(tmp_path, "alone", **changes), config_for(tmp_path, "ranks", **changes)
+    run_ranks(alone, 1)
+    run_ranks(ranks, 2)
+    assert chained(ranks.run) == chained(alone.run)
+    assert losses(ranks.run) == pytest.approx(losses(alone.run), rel=1e-5)
+    assert any(source["padding"] for line in lines(alone.run) for source in line["sources"].values())
 
 
 def test_a_run_goes_on_under_another_world_size(tmp_path: Path) -> None:

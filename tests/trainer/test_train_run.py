@@ -153,6 +153,33 @@ def test_resume_at_every_boundary_of_phase_and_epoch(tmp_path: Path) -> None:
         assert losses(whole.run) == losses(halves.run)
 
 
+def test_packed_rows_are_trained_on_and_resumed_at_every_boundary(tmp_path: Path) -> None:
+    """The packing changes at step 4, where every source begins a new epoch."""
+    changes: dict[str, Any] = {
+        "data__phases": [
+            {"start": 0, "sequence_length": 16, "pack": "best_fit", "weights": WEIGHTS},
+            {"start": "4 steps", "sequence_length": 8, "pack": "best_fit", "weights": WEIGHTS},
+        ],
+        "data__accept_repeat": True,
+        "data__max_epochs": {"default": 20},
+        "steps": 10,
+        "checkpoint__every": 1,
+        "checkpoint__keep": 20,
+    }
+    whole = tiny_config(tmp_path, run=str(tmp_path / "whole"), **changes)
+    run(whole)
+    counts = [line["sources"] for line in lines(whole.run)]
+    assert any(each[source]["padding"] for each in counts[:4] for source in each)
+    assert min(each[source]["epoch_sum"] for each in counts[4:] for source in each) >= 1
+    assert audit(whole.run).ok
+    for stop in (1, 4, 7):
+        halves = tiny_config(tmp_path, run=str(tmp_path / f"at-{stop}"), **changes)
+        run(halves, until=stop)
+        run(halves)
+        assert chained(whole.run) == chained(halves.run)
+        assert losses(whole.run) == losses(halves.run)
+
+
 def test_a_crash_goes_back_to_the_checkpoint_and_the_ledger_says_so(tmp_path: Path) -> None:
     whole, broken = (tiny_config(tmp_path, run=str(tmp_path / name)) for name in "ab")
     run(whole)
