@@ -58,6 +58,9 @@ def import_tokens(
     eos: Annotated[
         str | None, typer.Option(help="The end-of-text token, where it has no usual name.")
     ] = None,
+    bos: Annotated[
+        str | None, typer.Option(help="The begin-of-text token, where it has no usual name.")
+    ] = None,
     link: Link = "auto",
     workers: Threads = CORES,
     as_json: Json = False,
@@ -81,6 +84,7 @@ def import_tokens(
             dtype,
             eos,
             link,
+            bos,
         ),
         output,
         workers,
@@ -102,10 +106,9 @@ def import_tokens(
         equal, tried = made.reproduced[name]
         print(
             f"{name}: {facts.documents:,} documents, {facts.tokens:,} tokens; {facts.end_with_eos:,} "
-            "end with the "
-            f"end-of-text token, {facts.eos_inside:,} have it inside; {equal} of {tried} decoded and "
-            "encoded again "
-            "have the same ids"
+            f"end with the end-of-text token, {facts.eos_inside:,} have it inside; {facts.begin_with_bos:,} "
+            f"start with the begin-of-text token; {equal} of {tried} decoded and encoded again have the same "
+            "ids"
         )
     print(f"{made.manifest.corpus}@{made.manifest.version} imported: {made.folder / 'manifest.json'}")
 

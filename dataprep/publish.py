@@ -293,7 +293,7 @@ def _manifest(
             eos_id=tokenized["eos_id"],
             bos_id=tokenized["bos_id"],
             append_eos=recipe.append_eos,
-            prepend_bos=False,
+            prepend_bos=recipe.prepend_bos,
             special_tokens=tokenized["special_tokens"],
             engine=tokenized["engine"],
             engine_reason=tokenized["engine_reason"],

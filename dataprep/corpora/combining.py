@@ -100,7 +100,7 @@ def _check_agreement(opened: Sequence[Corpus]) -> None:
     problems = []
     for each in opened[1:]:
         titles = _title(first), _title(each.manifest)
-        for name in ("digest", "eos_id", "bos_id", "append_eos", "special_tokens"):
+        for name in ("digest", "eos_id", "bos_id", "append_eos", "prepend_bos", "special_tokens"):
             here, there = getattr(first.tokenizer, name), getattr(each.manifest.tokenizer, name)
             if here != there:
                 problems.append(f"tokenizer.{name}: {here} in {titles[0]}, {there} in {titles[1]}")

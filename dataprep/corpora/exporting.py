@@ -225,6 +225,8 @@ def _note_olmo(corpus: Corpus, folder: Path) -> None:
         f"dtype: {UNSIGNED[manifest.dtype]}",
         f"vocab_size: {manifest.tokenizer.vocab_size}",
         f"eos_token_id: {'null' if manifest.tokenizer.eos_id is None else manifest.tokenizer.eos_id}",
+        # Where it is set, documents are taken to begin with it: only where they do.
+        *([f"bos_token_id: {manifest.tokenizer.bos_id}"] if manifest.tokenizer.prepend_bos else []),
         "paths:",
         *(f"- {shard.name}.npy" for shard in corpus.shards if shard.subset == "train"),
         "holdout_paths:",

@@ -2,16 +2,16 @@
 
 Each file becomes one shard: its bytes get a second name (a link) as `.bin`, and an index, a document table
 and digests are written beside it. What a manifest must know and the files do not say (where documents end,
-whether each ends with the end-of-text token, the greatest id, the texts and their hashes) is counted from
-the tokens. Files in which the tokens do not lie in one piece, or as another integer than a shard holds, are
-written anew.
+whether each has the begin- and the end-of-text token, the greatest id, the texts and their hashes) is counted
+from the tokens. Files in which the tokens do not lie in one piece, or as another integer than a shard holds,
+are written anew.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,11 +21,12 @@ import numpy as np
 from dataprep.corpora.combining import overlaps
 from dataprep.corpora.layouts import read_token_file, token_files
 from dataprep.corpora.links import link_file
-from dataprep.corpora.measure import Facts, Job, add, measure_shard, reproduced
+from dataprep.corpora.measure import GROUP_TOKENS, Facts, Job, add, framing, measure_shard, reproduced
 from dataprep.corpora.spec import ImportSpec, imported_manifest
 from dataprep.corpora.tokenfile import TokenFile
+from dataprep.kernels.texts import offsets_of
 from dataprep.tokenizers import TokenizerFacts, describe
-from dataprep.tokenizers.decode import Decoder
+from dataprep.tokenizers.decode import Decoder, document_groups
 from dataprep.tokenizers.files import read_tokenizer, stored
 from manifests.corpus import Corpus
 from manifests.errors import UserError
@@ -57,22 +58,26 @@ class Imported:
 def import_corpus(spec: ImportSpec, out: Path, workers: int = 1) -> Imported:
     """Write a corpus into the folder `out`, which must not exist or be empty; all or nothing.
 
-    Every token is read twice (to count and to hash). Memory for each of `workers` threads: one index and
-    document table, about 150 bytes a document, and 200 MB. Raises UserError, which names the file.
+    Every token is read twice (to count and to hash), and before that the first of each document, as long as
+    all are the begin-of-text token. Memory for each of `workers` threads: one index and document table, about
+    150 bytes a document, and 200 MB. Raises UserError, which names the file.
     """
     definition = read_tokenizer(spec.tokenizer)
-    facts = describe(definition, eos=spec.eos)
+    facts = describe(definition, eos=spec.eos, bos=spec.bos)
     decoder = Decoder(definition)
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.is_dir() and any(out.iterdir()):
         raise UserError("the folder is not empty", where=str(out), hint="import into a new folder")
     with atomic_directory(out) as folder:
         jobs = _Jobs(spec, facts)
+        all_begin = _all_begin(jobs, facts)
         made: list[tuple[Job, Shard, Facts]] = []
         pending: deque[tuple[Job, Future[tuple[Shard, Facts]]]] = deque()
         with ThreadPoolExecutor(workers) as pool:
             for job in jobs:
-                future = pool.submit(_import_file, job, jobs.dtype, folder, facts, decoder, spec.link)
+                future = pool.submit(
+                    _import_file, job, jobs.dtype, folder, facts, decoder, all_begin, spec.link
+                )
                 pending.append((job, future))
                 if len(pending) > workers:
                     made.append(_finished(pending))
@@ -160,12 +165,32 @@ class _Jobs:
         self.dtype = name
 
 
+def _all_begin(jobs: Iterable[Job], facts: TokenizerFacts) -> bool:
+    """Whether every document of every file starts with the begin-of-text token. Hashes are of texts without
+    it only then, so it must be known before the first text is hashed. Stops at the first that does not."""
+    if facts.bos_id is None:
+        return False
+    for job in jobs:
+        tokens, ends = job.file.read(), offsets_of(job.file.lengths)
+        for first, last in document_groups(ends, GROUP_TOKENS):
+            part = tokens[ends[first] : ends[last]]
+            if not framing(part, ends[first : last + 1] - ends[first], facts)[0].all():
+                return False
+    return True
+
+
 def _is_linked(file: TokenFile) -> bool:
     return file.tokens is None and file.offset == 0 and file.dtype.name in LINKED
 
 
 def _import_file(
-    job: Job, dtype: str, folder: Path, facts: TokenizerFacts, decoder: Decoder, link: str
+    job: Job,
+    dtype: str,
+    folder: Path,
+    facts: TokenizerFacts,
+    decoder: Decoder,
+    all_begin: bool,
+    link: str,
 ) -> tuple[Shard, Facts]:
     prefix = folder / job.shard_name
     file = job.file
@@ -178,7 +203,7 @@ def _import_file(
             check_free_space(folder, tokens.size * np.dtype(dtype).itemsize)
             write_shard(prefix, tokens, file.lengths, dtype)
             tokens = np.memmap(bin_path(prefix), dtype, "r")
-        found = measure_shard(prefix, tokens, job, facts, decoder)
+        found = measure_shard(prefix, tokens, job, facts, decoder, all_begin)
     except UserError as error:
         raise UserError(error.what, where=error.where or str(job.path), hint=error.hint) from None
     shard = Shard(

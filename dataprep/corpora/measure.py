@@ -80,17 +80,26 @@ class Job:
 
 
 def measure_shard(
-    prefix: Path, tokens: npt.NDArray[Any], place: Job, tokenizer: TokenizerFacts, decoder: Decoder
+    prefix: Path,
+    tokens: npt.NDArray[Any],
+    place: Job,
+    tokenizer: TokenizerFacts,
+    decoder: Decoder,
+    all_begin: bool,
 ) -> Facts:
     """Write the document table of a shard and return what its tokens say. Raises UserError for an id
-    outside the vocabulary."""
+    outside the vocabulary.
+
+    all_begin  whether every document of the corpus starts with the begin-of-text token, which is no part of
+               the texts then
+    """
     lengths = place.file.lengths
     ends = offsets_of(lengths)
     hashes, text_bytes = [], []
     facts: Facts | None = None
     for first, last in document_groups(ends, GROUP_TOKENS):
         part = np.asarray(tokens[ends[first] : ends[last]])
-        found, parts = _measure(part, ends[first : last + 1] - ends[first], tokenizer, decoder)
+        found, parts = _measure(part, ends[first : last + 1] - ends[first], tokenizer, decoder, all_begin)
         facts = add(facts, found)
         hashes.append(parts[0])
         text_bytes.append(parts[1])
@@ -101,8 +110,25 @@ def measure_shard(
     return facts
 
 
+def framing(
+    tokens: npt.NDArray[Any], ends: npt.NDArray[np.int64], tokenizer: TokenizerFacts
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """(begun, closed) bool [n] each: whether a document starts with the begin-of-text token, and ends with
+    the end-of-text token. `ends` int64 [n + 1] from 0. Where both are one token, a document of it alone is
+    closed only."""
+    firsts, lasts = tokens[ends[:-1]], tokens[ends[1:] - 1]
+    nothing = np.zeros(lasts.size, bool)
+    closed = nothing if tokenizer.eos_id is None else lasts == tokenizer.eos_id
+    begun = nothing if tokenizer.bos_id is None else firsts == tokenizer.bos_id
+    return begun & ((np.diff(ends) > 1) | ~closed), closed
+
+
 def _measure(
-    tokens: npt.NDArray[Any], ends: npt.NDArray[np.int64], tokenizer: TokenizerFacts, decoder: Decoder
+    tokens: npt.NDArray[Any],
+    ends: npt.NDArray[np.int64],
+    tokenizer: TokenizerFacts,
+    decoder: Decoder,
+    all_begin: bool,
 ) -> tuple[Facts, tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]]:
     low, high = int(tokens.min()), int(tokens.max())
     if low < 0 or high >= tokenizer.vocab_size:
@@ -111,18 +137,18 @@ def _measure(
             f"the id {int(tokens[wrong]):,} is outside the vocabulary of {tokenizer.vocab_size:,}",
             hint="is it the tokenizer that made these tokens, and is the dtype right (--dtype)?",
         )
-    firsts, lasts = tokens[ends[:-1]], tokens[ends[1:] - 1]
-    closed = np.zeros(lasts.size, bool) if tokenizer.eos_id is None else lasts == tokenizer.eos_id
-    begun = np.zeros(lasts.size, bool) if tokenizer.bos_id is None else firsts == tokenizer.bos_id
+    begun, closed = framing(tokens, ends, tokenizer)
     eos = 0 if tokenizer.eos_id is None else int(np.count_nonzero(tokens == tokenizer.eos_id))
     special = np.isin(tokens, list(tokenizer.special_tokens.values()))
     special[ends[:-1][begun]] = special[ends[1:][closed] - 1] = False
-    texts_bytes = np.zeros(lasts.size, np.int64)
+    texts_bytes = np.zeros(closed.size, np.int64)
     if decoder.is_byte_level:
         lengths = np.diff(ends)
         keep = np.ones(tokens.size, bool)
         keep[ends[1:][closed] - 1] = False
-        texts = decoder.decode(tokens[keep], lengths - closed)
+        if all_begin:
+            keep[ends[:-1]] = False
+        texts = decoder.decode(tokens[keep], lengths - closed - int(all_begin))
         texts_bytes = texts.lengths
         hashes = hash128(texts.data, texts.offsets)
     else:
@@ -131,7 +157,7 @@ def _measure(
     short = np.flatnonzero((np.diff(ends) <= SAMPLED_TOKENS) & (np.diff(ends) > 1))
     chosen = short[:: max(1, short.size // SAMPLED_DOCUMENTS)][:SAMPLED_DOCUMENTS]
     facts = Facts(
-        documents=int(lasts.size),
+        documents=int(closed.size),
         tokens=int(tokens.size),
         text_bytes=int(texts_bytes.sum()),
         max_token_id=high,

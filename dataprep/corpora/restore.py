@@ -53,8 +53,8 @@ class Restored:
 
 
 def restore(corpus: Corpus, shard: Shard, decoder: Decoder, rows: range | None = None) -> Iterator[Restored]:
-    """The documents of a shard, or the rows of a range, a group at a time. The end-of-text token that
-    closes a document is no part of its text. Raises ShardError, TableError, UserError."""
+    """The documents of a shard, or the rows of a range, a group at a time. The tokens that open and close a
+    document, of begin- and end-of-text, are no part of its text. Raises ShardError, TableError, UserError."""
     reader = corpus.reader(shard)
     table = table_of(corpus, shard)
     rows = range(shard.documents) if rows is None else rows
@@ -63,9 +63,17 @@ def restore(corpus: Corpus, shard: Shard, decoder: Decoder, rows: range | None =
         first, last = rows.start + start, rows.start + stop
         tokens = np.asarray(reader.tokens[offsets[first] : offsets[last]])
         ends = offsets[first + 1 : last + 1] - offsets[first]
-        texts = _decode(tokens, ends, decoder, closing_token(corpus, shard.source))
+        framing = opening_token(corpus), closing_token(corpus, shard.source)
+        texts = _decode(tokens, ends, decoder, *framing)
         part = table.slice(first, last - first)
         yield Restored(part, texts, _is_exact(corpus, shard, part, texts))
+
+
+def opening_token(corpus: Corpus) -> int | None:
+    """The token that is no part of a text where it is the first one. Imported files that have it before some
+    documents only keep it as text."""
+    tokenizer = corpus.manifest.tokenizer
+    return tokenizer.bos_id if tokenizer.prepend_bos else None
 
 
 def closing_token(corpus: Corpus, source: str) -> int | None:
@@ -77,14 +85,21 @@ def closing_token(corpus: Corpus, source: str) -> int | None:
 
 
 def _decode(
-    tokens: npt.NDArray[Any], ends: npt.NDArray[np.int64], decoder: Decoder, closing: int | None
+    tokens: npt.NDArray[Any],
+    ends: npt.NDArray[np.int64],
+    decoder: Decoder,
+    opening: int | None,
+    closing: int | None,
 ) -> Texts:
-    lengths = np.diff(ends, prepend=0)
-    if closing is None:
-        return decoder.decode(tokens, lengths)
     keep = np.ones(tokens.size, bool)
-    keep[ends - 1] = tokens[ends - 1] != closing
-    return decoder.decode(tokens[keep], lengths - ~keep[ends - 1])
+    starts = np.concatenate([np.zeros(1, np.int64), ends])[:-1]
+    if opening is not None:
+        keep[starts] = tokens[starts] != opening
+    if closing is not None:
+        keep[ends - 1] &= tokens[ends - 1] != closing
+    if keep.all():
+        return decoder.decode(tokens, ends - starts)
+    return decoder.decode(tokens[keep], np.diff(np.cumsum(keep)[ends - 1], prepend=0))
 
 
 def _is_exact(corpus: Corpus, shard: Shard, table: pa.Table, texts: Texts) -> npt.NDArray[np.bool_]:

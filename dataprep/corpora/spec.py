@@ -30,7 +30,7 @@ class ImportSpec:
     licenses        source -> licence
     layout          "auto", "megatron", "datatrove", "raw" or "mds"
     dtype           of tokens in files that do not say it
-    eos             the end-of-text token by name; None looks for the usual names
+    eos, bos        the end- and begin-of-text tokens by name; None looks for the usual names
     link            how files get their second name, see links.py
     """
 
@@ -44,6 +44,7 @@ class ImportSpec:
     dtype: str | None = None
     eos: str | None = None
     link: str = "auto"
+    bos: str | None = None
 
 
 def imported_manifest(
@@ -90,7 +91,7 @@ def imported_manifest(
             eos_id=facts.eos_id,
             bos_id=facts.bos_id,
             append_eos=facts.eos_id is not None and total.end_with_eos == total.documents,
-            prepend_bos=False,
+            prepend_bos=facts.bos_id is not None and total.begin_with_bos == total.documents,
             special_tokens="parse" if total.special_inside else "text",
             engine="imported",
             engine_reason="the tokens were made elsewhere",

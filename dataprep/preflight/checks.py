@@ -176,6 +176,9 @@ def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:
         if settings.engine == "sentencepiece":
             message = "sentencepiece cannot encode with what is trained here; its reference is tokenizers"
             return 2, [Problem(("tokenizer", "engine"), message)]
+        if settings.prepend_bos:
+            message = "what is trained here has no begin-of-text token to prepend; say prepend_bos: false"
+            return 2, [Problem(("tokenizer", "prepend_bos"), message)]
         return dtype_for_vocab(settings.train.vocab_size).itemsize, []
     at = ("tokenizer", "file")
     try:
@@ -197,4 +200,7 @@ def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:
     if settings.append_eos and facts.eos_id is None:
         message = f"{settings.file} has no end-of-text token to append; say append_eos: false"
         return 2, [Problem(at, message)]
+    if settings.prepend_bos and facts.bos_id is None:
+        message = f"{settings.file} has no begin-of-text token to prepend; say prepend_bos: false"
+        return 2, [Problem(("tokenizer", "prepend_bos"), message)]
     return dtype_for_vocab(facts.vocab_size).itemsize, []

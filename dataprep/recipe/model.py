@@ -112,6 +112,7 @@ class Tokenizer(Record):
 
     special_tokens   what "<|endoftext|>" in a document becomes: ordinary text, or ("parse") the special token
     append_eos       one end-of-text token ends each document and counts as one of its tokens
+    prepend_bos      one begin-of-text token starts each document, likewise
     engine           "auto": gigatoken where it gives the ids of the reference (`tokenizers`; for its models
                      `sentencepiece`), decided once per run on a probe; or that reference by its name
     """
@@ -120,6 +121,7 @@ class Tokenizer(Record):
     file: Text | None = None
     special_tokens: Literal["text", "parse"] = "text"
     append_eos: bool = True
+    prepend_bos: bool = False
     engine: Literal["auto", "tokenizers", "sentencepiece"] = "auto"
 
     @property
@@ -203,6 +205,10 @@ class Recipe(Record):
     @property
     def append_eos(self) -> bool:
         return self.tokenizer.append_eos
+
+    @property
+    def prepend_bos(self) -> bool:
+        return self.tokenizer.prepend_bos
 
     def sampled(self, share: float) -> Recipe:
         """For a quick look: a share of every source, written to `<output>.sample`, so that a look never

@@ -62,6 +62,8 @@ def tasks_of(
             "append_eos": recipe.append_eos,
             "eos_id": tokenized.facts["eos_id"],
             "dtype": dtype,
+            # Only where it is asked for: what was written before there was a choice is found again.
+            **({"bos_id": tokenized.facts["bos_id"]} if recipe.prepend_bos else {}),
         }
         components = {
             "version": VERSION,
@@ -169,6 +171,5 @@ def _encoder(payload: Mapping[str, Any], cache: Cache) -> Encoder:
     encoding = payload["encoding"]
     entry = cache.get(tokenizer.STAGE, payload["tokenizer"])
     path = entry.file(tokenizer.encoding_file(tokenizer.file_of(entry.facts)))
-    return Encoder(
-        load_stored(path), encoding["engine"], encoding["eos_id"] if encoding["append_eos"] else None
-    )
+    eos_id = encoding["eos_id"] if encoding["append_eos"] else None
+    return Encoder(load_stored(path), encoding["engine"], eos_id, encoding.get("bos_id"))

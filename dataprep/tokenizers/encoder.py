@@ -28,23 +28,31 @@ class Encoder:
     definition  what `strip_special` returned
     engine      "gigatoken", "tokenizers" or "sentencepiece", as `choose_engine` said
     eos_id      appended to every document and counted in its length; None: nothing is appended
+    bos_id      put before every document, likewise
 
-    Raises what the engine raises when it cannot load the tokenizer, and UserError for an eos_id without a
-    meaning. Memory: the vocabulary, up to 1 GB of gigatoken's cache, and about 12 bytes for each token of a
-    call.
+    Raises what the engine raises when it cannot load the tokenizer, and UserError for an eos_id or bos_id
+    without a meaning. Memory: the vocabulary, up to 1 GB of gigatoken's cache, and about 12 bytes for each
+    token of a call.
     """
 
-    def __init__(self, definition: Definition, engine: str, eos_id: int | None) -> None:
+    def __init__(
+        self, definition: Definition, engine: str, eos_id: int | None, bos_id: int | None = None
+    ) -> None:
         reference = reference_name(definition)
         if engine not in ("gigatoken", reference):
             raise ValueError(f"unknown engine {engine!r}; there are gigatoken and {reference}")
-        if eos_id is not None and not 0 <= eos_id < 2**31:
-            raise UserError(
-                f"{eos_id} is not a token id",
-                hint="the tokenizer has no end-of-text token; say append_eos: false",
-            )
+        for token_id, what, policy in (
+            (eos_id, "end-of-text", "append_eos"),
+            (bos_id, "begin-of-text", "prepend_bos"),
+        ):
+            if token_id is not None and not 0 <= token_id < 2**31:
+                raise UserError(
+                    f"{token_id} is not a token id",
+                    hint=f"the tokenizer has no {what} token; say {policy}: false",
+                )
         self.engine = engine
         self.eos_id = eos_id
+        self.bos_id = bos_id
         self._definition = definition
         self._reference: Backend | None = None
         self._fast: Gigatoken | None = Gigatoken(definition) if engine == "gigatoken" else None
@@ -60,20 +68,23 @@ class Encoder:
         return self._reference
 
     def encode(self, texts: Texts) -> tuple[Ids, Offsets]:
-        """Return (tokens uint32 [sum of lengths], lengths int64 [n]); the end-of-text token is the last of
-        each.
+        """Return (tokens uint32 [sum of lengths], lengths int64 [n]); the begin-of-text token is the first of
+        each and the end-of-text token the last.
 
-        Without an eos_id the length of an empty text is 0. Texts with a code point that the engines know
-        differently (unsettled.py) are encoded by the reference whatever the engine.
+        Without an eos_id and a bos_id the length of an empty text is 0. Texts with a code point that the
+        engines know differently (unsettled.py) are encoded by the reference whatever the engine.
         """
         ids, offsets, order = self._ids(texts)
         counts = np.diff(offsets)
         # Text i has the ids of place order[i]; without unsettled texts this is the identity.
         starts, counts = offsets[:-1][order], counts[order]
-        lengths = counts if self.eos_id is None else counts + 1
+        before, after = int(self.bos_id is not None), int(self.eos_id is not None)
+        lengths = before + counts + after
         ends = np.cumsum(lengths)
         out = np.empty(int(ends[-1]) if len(texts) else 0, dtype=np.uint32)
-        gather_documents(ids, starts, counts, out, ends - lengths)
+        gather_documents(ids, starts, counts, out, ends - lengths + before)
+        if self.bos_id is not None:
+            out[ends - lengths] = self.bos_id
         if self.eos_id is not None:
             out[ends - 1] = self.eos_id
         return out, lengths

@@ -298,6 +298,22 @@ class TestTokenizer:
         ]
         assert check(self.SOURCES, "tokenizer={file: t.json, append_eos: false}")
 
+    def test_no_begin_of_text_token(self) -> None:
+        """None has what is trained here or by `train-tokenizer`; the line of the recipe is named."""
+        tokenizer = json.loads(train_bpe(["some text"] * 3, 300))
+        Path("t.json").write_text(json.dumps(tokenizer))
+        asked = "tokenizer={file: t.json, prepend_bos: true}"
+        assert problems(self.SOURCES, asked) == [
+            f"--set {asked}: tokenizer.prepend_bos: t.json has no begin-of-text token to prepend; "
+            "say prepend_bos: false"
+        ]
+        (problem,) = problems(self.SOURCES, "tokenizer.prepend_bos=true")
+        assert "tokenizer.prepend_bos: what is trained here has no begin-of-text token" in problem
+        bos = tokenizer["added_tokens"][0] | {"id": 299, "content": "<s>"}
+        tokenizer["added_tokens"].append(bos)
+        Path("t.json").write_text(json.dumps(tokenizer))
+        assert check(self.SOURCES, asked)
+
 
 @pytest.mark.usefixtures("here")
 class TestFolders:

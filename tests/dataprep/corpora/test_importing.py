@@ -19,6 +19,7 @@ from dataprep.corpora.importing import Imported, import_corpus
 from dataprep.corpora.spec import ImportSpec
 from dataprep.kernels.hashing import hash128
 from dataprep.kernels.texts import Texts
+from dataprep.tokenizers import describe
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from manifests.lists import read_input_list
@@ -333,6 +334,84 @@ def test_special_tokens_and_ends_inside_documents_are_counted(tmp_path: Path) ->
     found = made.facts["web"]
     assert (found.end_with_eos, found.eos_inside, found.special_inside) == (1, 2, 2)
     assert made.manifest.tokenizer.special_tokens == "parse" and not made.manifest.tokenizer.append_eos
+
+
+def import_begun(folder: Path, documents: Documents, token: str = "<s>", **options: Any) -> Imported:
+    """Two files, with a tokenizer that has a begin-of-text token."""
+    folder.mkdir()
+    (folder / "t.json").write_text(files.with_bos_json(token))
+    for number, part in enumerate((documents[:9], documents[9:])):
+        files.write_megatron(folder / f"web-{number}", part)
+    spec = ImportSpec("c", "1.0.0", folder / "t.json", {"web": [str(folder / "web-*")]}, **options)
+    return import_corpus(spec, folder / "out")
+
+
+@pytest.mark.parametrize("eos", [True, False])
+def test_documents_that_all_start_with_the_begin_of_text_token(eos: bool, tmp_path: Path) -> None:
+    """Then it is no part of the texts: hashes and exports are those of the same documents without it."""
+    plain = files.encoded(eos=eos)
+    bos = describe(files.with_bos_json()).bos_id
+    assert bos is not None
+    made = import_begun(tmp_path / "begun", [[bos, *document] for document in plain])
+    info = made.manifest.tokenizer
+    assert (info.prepend_bos, info.append_eos, info.special_tokens) == (True, eos, "text")
+    assert made.facts["web"].begin_with_bos == len(plain)
+    report = verify(tmp_path / "begun" / "out")
+    assert report.ok, report.problems
+    without = import_begun(tmp_path / "plain", plain)
+    assert not without.manifest.tokenizer.prepend_bos
+    assert verify(tmp_path / "plain" / "out").ok
+    hashes, texts = [], []
+    for name in ("begun", "plain"):
+        tables = [read_document_table(path) for path in sorted((tmp_path / name / "out").glob("*.parquet"))
+                  if path.name.endswith(".documents.parquet")]  # fmt: skip
+        hashes.append([table.column("content_hash").to_pylist() for table in tables])
+        assert export(tmp_path / name / "out", tmp_path / name / "texts", "parquet").inexact == 0
+        texts.append([row["text"] for path in sorted((tmp_path / name / "texts").glob("*.parquet"))
+                      for row in pq.read_table(path).to_pylist()])  # fmt: skip
+    assert hashes[0] == hashes[1]
+    assert texts[0] == texts[1] == files.TEXTS
+
+
+def test_a_begin_of_text_token_before_some_documents_is_text(tmp_path: Path) -> None:
+    """The last document of the last file has none, so nothing is said of any, and texts keep it."""
+    plain = files.encoded()
+    bos = describe(files.with_bos_json()).bos_id
+    assert bos is not None
+    made = import_begun(tmp_path / "a", [*([bos, *document] for document in plain[:-1]), plain[-1]])
+    assert not made.manifest.tokenizer.prepend_bos
+    assert made.facts["web"].begin_with_bos == len(plain) - 1
+    assert verify(tmp_path / "a" / "out").ok
+    assert export(tmp_path / "a" / "out", tmp_path / "texts", "parquet").inexact == 0
+    rows = pq.read_table(tmp_path / "texts" / "web-train-00000.parquet").column("text").to_pylist()
+    assert rows == [f"<s>{text}" for text in files.TEXTS[:9]]
+
+
+def test_a_begin_of_text_token_by_name(tmp_path: Path) -> None:
+    plain = files.encoded()
+    tokenizer = describe(files.with_bos_json("<open>"), bos="<open>")
+    assert tokenizer.bos_id is not None and describe(files.with_bos_json("<open>")).bos_id is None
+    begun = [[tokenizer.bos_id, *document] for document in plain]
+    assert import_begun(tmp_path / "a", begun, "<open>").manifest.tokenizer.bos_id is None
+    info = import_begun(tmp_path / "b", begun, "<open>", bos="<open>").manifest.tokenizer
+    assert (info.prepend_bos, info.bos_id) == (True, tokenizer.bos_id)
+    with pytest.raises(UserError, match="the begin-of-text token '<shut>' is not in the tokenizer"):
+        import_begun(tmp_path / "c", begun, "<open>", bos="<shut>")
+
+
+def test_one_token_that_begins_and_ends(tmp_path: Path) -> None:
+    """A document of that token alone has an end and no beginning; the others have both."""
+    eos = files.eos_id()
+    begun = [[eos, *document] for document in files.encoded()]
+    for name, documents in (("whole", begun), ("bare", [*begun, [eos]])):
+        made = import_begun(tmp_path / name, documents, bos="<|endoftext|>")
+        info = made.manifest.tokenizer
+        assert (info.prepend_bos, info.append_eos) == (name == "whole", True)
+        assert info.eos_id == info.bos_id == eos
+        assert verify(tmp_path / name / "out").ok
+        assert export(tmp_path / name / "out", tmp_path / f"{name}.texts", "parquet").inexact == 0
+    rows = pq.read_table(tmp_path / "whole.texts" / "web-train-00001.parquet").column("text").to_pylist()
+    assert rows == files.TEXTS[9:]
 
 
 def test_held_out_documents_that_are_trained_on_are_named(tmp_path: Path) -> None:

@@ -37,6 +37,15 @@ def write_tokenizer(folder: Path) -> Path:
     return path
 
 
+@functools.cache
+def with_bos_json(token: str = "<s>") -> str:
+    """The same vocabulary, with a begin-of-text token after the rest."""
+    tokenizer = Tokenizer.from_str(tokenizer_json())
+    tokenizer.add_special_tokens([token])
+    made: str = tokenizer.to_str()
+    return made
+
+
 def eos_id() -> int:
     found = describe(tokenizer_json()).eos_id
     assert found is not None

@@ -19,6 +19,8 @@ from manifests.errors import UserError
 from tests.dataprep.kernels.strategies import sliced
 
 EOS = 319
+BOS = 317
+"""Any other id: none of this tokenizer is called so."""
 texts = st.lists(st.sampled_from(FRAGMENTS) | st.characters(exclude_categories=["Cs"]), max_size=12).map(
     "".join
 )
@@ -66,6 +68,40 @@ def test_empty_texts_and_no_texts(encoders: dict[str, Encoder], tiny_json: str, 
         [reference_id(tiny_json, "a")],
         [],
     ]
+
+
+@pytest.mark.parametrize("engine", ["gigatoken", "tokenizers"])
+@pytest.mark.parametrize("eos", [[], [EOS]])
+@given(strings=st.lists(texts, max_size=5))
+def test_a_begin_of_text_token_before_each(
+    framing: dict[tuple[str, bool], Encoder],
+    reference: Tokenizer,
+    engine: str,
+    eos: list[int],
+    strings: list[str],
+) -> None:
+    """With or without one at the end; a text with a code point that is unsettled goes the other way round."""
+    strings = [*strings, f"wheel{chr(UNSETTLED[0][0])}", "stone"]
+    found = documents(*framing[engine, bool(eos)].encode(sliced(strings)))
+    assert found == [[BOS, *ids] for ids in slow_encode(reference, strings, eos)]
+
+
+@pytest.fixture(scope="session")
+def framing(tiny_json: str) -> dict[tuple[str, bool], Encoder]:
+    encoding_json = strip_special(tiny_json, "text")
+    return {
+        (engine, ends): Encoder(encoding_json, engine, EOS if ends else None, BOS)
+        for engine in ("gigatoken", "tokenizers")
+        for ends in (False, True)
+    }
+
+
+def test_a_begin_of_text_token_alone(framing: dict[tuple[str, bool], Encoder]) -> None:
+    for (_, ends), encoder in framing.items():
+        empty = [BOS, EOS] if ends else [BOS]
+        assert documents(*encoder.encode(Texts.from_strings(["", ""]))) == [empty] * 2
+        assert documents(*encoder.encode(Texts.from_strings([]))) == []
+        encoder.spot_check(Texts.from_strings(["the wheel", "", "\u6c34"]))
 
 
 def reference_id(tokenizer_json: str, token: str) -> int:
@@ -166,6 +202,9 @@ def test_engines_and_ids_without_a_meaning_are_refused(tiny_json: str) -> None:
     for eos_id in (-1, 2**31):
         with pytest.raises(UserError, match="is not a token id"):
             Encoder(tiny_json, "tokenizers", eos_id)
+        with pytest.raises(UserError, match="is not a token id") as caught:
+            Encoder(tiny_json, "tokenizers", EOS, eos_id)
+        assert "say prepend_bos: false" in str(caught.value.hint)
 
 
 def test_the_gpt2_of_the_data_pack_at_both_engines(pack_tokenizer: Callable[[str], str]) -> None:
