@@ -302,7 +302,7 @@ def train_tokenizer(
 
 
 def schema(
-    name: Annotated[str, typer.Argument(help="recipe, manifest, shard, input or receipt.")],
+    name: Annotated[str, typer.Argument(help="recipe, manifest, shard, packing, input or receipt.")],
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors and other programs."""
     from dataprep.schemas import text_of

@@ -25,7 +25,7 @@ from dataprep.steps.base import Transform
 from dataprep.steps.own_params import OwnParams
 from manifests.errors import UserError
 from manifests.fields import Count, Digest, Record
-from manifests.lists import InputFile, Shard
+from manifests.lists import InputFile, Shard, ShardPacking
 from manifests.manifest import Manifest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -119,6 +119,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "recipe": Recipe,
     "manifest": Manifest,
     "shard": Shard,
+    "packing": ShardPacking,
     "input": InputFile,
     "receipt": Receipt,
 }

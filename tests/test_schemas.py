@@ -13,7 +13,7 @@ import yaml
 from dataprep import schemas
 from dataprep.recipe.model import Recipe
 from manifests.errors import UserError
-from manifests.lists import read_input_list, read_shard_list
+from manifests.lists import read_input_list, read_packing_list, read_shard_list
 from tests.dataprep.corpora.runs import make_run
 from tests.manifests.corpora import make_corpus
 from tests.reference.json_schema import errors
@@ -76,11 +76,13 @@ def test_what_may_be_written_several_ways() -> None:
 
 
 def test_manifests_and_lists_fit(tmp_path: Path) -> None:
-    make_corpus(tmp_path)
+    make_corpus(tmp_path, packed=(8,))
     assert problems("manifest", json.loads((tmp_path / "manifest.json").read_text())) == []
     assert problems("manifest", json.loads((ROOT / "tests/golden/manifest-4.json").read_text())) == []
     for row in read_shard_list(tmp_path / "shards.parquet"):
         assert problems("shard", row.model_dump()) == []
+    for row in read_packing_list(tmp_path / "packing-8.parquet"):
+        assert problems("packing", row.model_dump()) == []
     for entry in read_input_list(tmp_path / "inputs.parquet"):
         assert problems("input", entry.model_dump()) == []
     broken = json.loads((tmp_path / "manifest.json").read_text()) | {"dtype": "uint32"}

@@ -88,10 +88,10 @@ def combine(
 def _lost_packings(opened: Sequence[Corpus], lengths: Collection[int]) -> list[str]:
     """A note of lengths of row for which not all of the corpora have packings."""
     lost = {part.sequence_length for each in opened for part in each.manifest.packings} - set(lengths)
+    if not lost:
+        return []
     listed = ", ".join(map(str, sorted(lost)))
-    return (
-        [f"not all have packed rows of {listed}, so the new corpus has none: dataprep pack"] if lost else []
-    )
+    return [f"not all have packed rows of {listed}, so the new corpus has none (dataprep pack makes them)"]
 
 
 def _check_agreement(opened: Sequence[Corpus]) -> None:
