@@ -2,7 +2,8 @@
 
 The plain loop does the least that any loader must: shuffled starts, a copy of S + 1 tokens, a batch in 64
 bits. It knows no sources, weights, documents or resume. Nothing is trained. `vs_best_peer` is null: no peer
-is installed. Throughputs are tokens over CPU seconds of the process; `_threads` is read ahead by two threads.
+is installed. Throughputs are tokens over CPU seconds of the process; `_threads` is read ahead by two threads;
+`masked` and `packed` rows come with numbers of documents and positions, `packed` ones from a packing.
 """
 
 from __future__ import annotations
@@ -42,12 +43,15 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
 
 def _measure(folder: Path, steps: int, rounds: int) -> dict[str, Any]:
     loader = _open(folder)
+    masked, packed = _open(folder, document_mask=True), _open(folder, pack="best_fit")
     before_kb = _anonymous_kb()
     seconds = alternate(
         {
             "plain": lambda: _plain(folder / "web" / "train-00000", steps),
             "loader": lambda: _drain(loader, steps, 0),
             "threads": lambda: _drain(loader, steps, 2),
+            "masked": lambda: _drain(masked, steps, 0),
+            "packed": lambda: _drain(packed, steps, 0),
         },
         rounds,
     )
@@ -55,6 +59,8 @@ def _measure(folder: Path, steps: int, rounds: int) -> dict[str, Any]:
     return {
         "tokens_s": tokens / seconds["loader"],
         "tokens_s_threads": tokens / seconds["threads"],
+        "masked_tokens_s": tokens / seconds["masked"],
+        "packed_tokens_s": tokens / seconds["packed"],
         "plain_tokens_s": tokens / seconds["plain"],
         "vs_plain": seconds["plain"] / seconds["loader"],
         "vs_best_peer": None,
@@ -75,20 +81,21 @@ def _make_corpus(folder: Path, shard_tokens: int) -> None:
             )
             whole = lengths[np.cumsum(lengths) <= shard_tokens]
             parts.append(Part(name, "train", _as_ints(whole)))
-    make_corpus(folder, parts, corpus="benchmark", vocab_size=50_000)
+    make_corpus(folder, parts, corpus="benchmark", vocab_size=50_000, packed=(SEQUENCE,))
 
 
 def _as_ints(lengths: np.ndarray) -> Sequence[int]:
     return [int(length) for length in lengths]
 
 
-def _open(folder: Path) -> Loader:
+def _open(folder: Path, *, pack: str = "concat", document_mask: bool = False) -> Loader:
     corpora = [open_corpus(folder)]
     spec = DataSpec(
         seed=17,
-        phases=(PhaseSpec(0, SEQUENCE, WEIGHTS),),
+        phases=(PhaseSpec(0, SEQUENCE, WEIGHTS, pack),),
         batch=BatchSchedule.constant(ROWS),
         steps=STEPS,
+        document_mask=document_mask,
     )
     plan = RowPlan.build(corpora, spec)
     return Loader(plan, open_sources(plan, corpora), rank=0, world_size=1, workers=0)

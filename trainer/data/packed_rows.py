@@ -62,10 +62,15 @@ class PackedRows:
         first_row = int(self._ends[index]) - packing.num_rows
         starts, lengths = packing.pieces(row - first_row)
         ends = np.cumsum(lengths, dtype=np.int64)
+        used = int(ends[-1])
         tokens = np.full(self.sequence_length + 1, PADDING_TOKEN, np.int64)
-        for start, length, end in zip(starts.tolist(), lengths.tolist(), ends.tolist(), strict=True):
-            tokens[end - length : end] = reader.read(start, length)
-        return PackedRow(tokens, ends - lengths, int(ends[-1]))
+        offsets = ends - lengths
+        if len(starts) == 1:
+            tokens[:used] = reader.read(int(starts[0]), used)
+        else:  # each token of a piece lies as far from its start in the shard as in the row
+            places = np.arange(used) + np.repeat(starts - offsets, lengths)
+            tokens[:used] = np.asarray(reader.tokens).take(places)
+        return PackedRow(tokens, offsets, used)
 
 
 def plan_packing(corpus: Corpus, source: str, subset: str, sequence_length: int) -> PlanPacking:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataprep.report.html import FAULTS_SHOWN, SHARDS_SHOWN, encode_html
-from tests.dataprep.report.test_terminal import REPORT, funnel_rows
+from tests.dataprep.report.test_terminal import PACKING, REPORT, funnel_rows
 
 VOID = {"meta", "br"}
 DIGEST = "xxh3:0123"
@@ -43,6 +43,7 @@ FULL: dict[str, Any] = {
         {"step": "line_dedup", "documents": 12, "looked_at": 34567, "of": "units", "removed": 891},
     ],
     "contamination": CONTAMINATION,
+    "packing": PACKING,
     "tokenizer": {
         "vocab_size": 32000, "engine": "tokenizers", "engine_reason": "the recipe says so",
         "special_tokens": "text",
@@ -106,7 +107,7 @@ def test_the_page_is_well_formed_and_loads_nothing() -> None:
     links = [value for name, value in made.attributes if name == "href"]
     ids = [value for name, value in made.attributes if name == "id"]
     assert links == [f"#{each}" for each in ids]
-    assert len(ids) == 9
+    assert len(ids) == 10
     source = encode_html(FULL, DIGEST).decode()
     assert not re.search(r"https?:|url\(|@import", source)
     assert "prefers-color-scheme: dark" in source

@@ -154,6 +154,24 @@ def test_contamination() -> None:
     assert ["a[b]", "3", "0", "0", "0"] in lines  # of a set that was not tested no share is given
 
 
+PACKING = [
+    {
+        "sequence_length": length, "source": "a[b]", "subset": "train", "rows": 8757, "tokens": 4_490_000,
+        "padding": 2341 * (length - 511), "documents": 12600, "documents_cut": 2383,
+        "documents_left_out": 1, "documents_cut_by_concat": 5533,
+    }
+    for length in (512, 2048)
+]  # fmt: skip
+
+
+def test_packed_rows() -> None:
+    lines = [line.split() for line in drawn(80, {**REPORT, "packing": PACKING}).splitlines()]
+    assert ["of", "2,048"] in lines and "packed" not in drawn(80)
+    assert ["a[b]", "train", "8,757", "0.05%", "2,383", "18.91%", "5,533", "43.91%"] in lines
+    empty = {**PACKING[0], **dict.fromkeys(("rows", "tokens", "padding", "documents"), 0)}
+    assert "a[b] train" in drawn(80, {**REPORT, "packing": [empty]})
+
+
 def test_an_empty_report() -> None:
     text = drawn(80, {"funnel": [], "shards": [], "quarantine": {}})
     assert "quarantine: empty" in text
