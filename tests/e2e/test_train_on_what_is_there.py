@@ -15,8 +15,12 @@ import yaml
 from dataprep.corpora.combining import combine
 from dataprep.corpora.importing import import_corpus
 from dataprep.corpora.spec import ImportSpec
+from manifests.corpus import open_corpus
+from manifests.errors import UserError
 from tests.dataprep.corpora import tokenfiles as files
 from tests.dataprep.corpora.runs import make_run
+from trainer.data.rows import RowPlan
+from trainer.data.schedule import BatchSchedule, DataSpec, PhaseSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = {
@@ -62,3 +66,21 @@ def test_train_and_audit(tmp_path: Path) -> None:
     trained = {source["source"].rpartition("/")[2]: source["rows"] for source in report["sources"]}
     assert report["ok"] and sum(trained.values()) == 24
     assert all(abs(trained[name] - 24 * share) < 1 for name, share in phases[0]["weights"].items())
+
+
+def test_a_combined_corpus_beside_one_of_its_own_is_refused(tmp_path: Path) -> None:
+    """Their documents would be trained on twice, under two names, and no count of epochs would say so."""
+    first = make_run(tmp_path / "first", "first")
+    texts = {"pages": [f"Another page, number {number}, of the valley." for number in range(30)]}
+    second = make_run(tmp_path / "second", "second", texts, seed=6)
+    combine([first, second], tmp_path / "both", "both", "1.0.0")
+    corpora = [open_corpus(tmp_path / "both"), open_corpus(first)]
+
+    def plan(weights: dict[str, float]) -> RowPlan:
+        spec = DataSpec(seed=1, phases=(PhaseSpec(0, 16, weights),), batch=BatchSchedule.constant(4), steps=3)
+        return RowPlan.build(corpora, spec)
+
+    with pytest.raises(UserError, match=r"both/web and first/web have [0-9]+ shards in common") as caught:
+        plan({"both/web": 1.0, "first/web": 1.0, "pages": 1.0})
+    assert caught.value.where == "data.manifests"
+    plan({"first/web": 1.0, "pages": 1.0})  # sources that the schedule does not have repeat nothing

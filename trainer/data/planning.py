@@ -32,6 +32,7 @@ def build_plan(corpora: Sequence[Corpus], spec: DataSpec) -> RowPlan:
     """The plan of a run. Raises UserError."""
     _check_corpora(corpora)
     sources = _find_sources(corpora, spec)
+    _check_disjoint(corpora, sources, spec.subset)
     for phase in spec.phases:
         _check_weights(phase)
     targets = [_targets_per_row(sources, phase) for phase in spec.phases]
@@ -112,6 +113,22 @@ def _find_sources(corpora: Sequence[Corpus], spec: DataSpec) -> list[PlanSource]
     _refuse(problems, "data", None)
     by_name = {corpus.manifest.corpus: corpus for corpus in corpora}
     return [_with_packings(chosen[key], by_name[chosen[key].corpus], spec) for key in sorted(chosen)]
+
+
+def _check_disjoint(corpora: Sequence[Corpus], sources: Sequence[PlanSource], subset: str) -> None:
+    """Refuse two sources with the same shards: a combined corpus beside one that it was made of, or the same
+    files imported twice. Their documents would be repeated, and no count of epochs would say so."""
+    by_name = {corpus.manifest.corpus: corpus for corpus in corpora}
+    owners: dict[str, PlanSource] = {}
+    shared: dict[tuple[str, str], int] = {}
+    for source in sources:
+        for shard in by_name[source.corpus].shards_of(source.source, subset):
+            owner = owners.setdefault(shard.bin_sha256, source) if shard.tokens else source
+            if owner is not source:
+                place = owner.key_name, source.key_name
+                shared[place] = shared.get(place, 0) + 1
+    problems = [f"{a} and {b} have {count} shards in common" for (a, b), count in shared.items()]
+    _refuse(problems, "data.manifests", "take one of them: more weight for it does what two would do")
 
 
 def _with_packings(source: PlanSource, corpus: Corpus, spec: DataSpec) -> PlanSource:

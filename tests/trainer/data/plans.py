@@ -35,7 +35,8 @@ class FakeCorpus:
         )
 
     def shards_of(self, source: str, subset: str) -> tuple[Any, ...]:
-        return (SimpleNamespace(tokens=self.tokens[source] if subset == "train" else 0),)
+        tokens = self.tokens[source] if subset == "train" else 0
+        return (SimpleNamespace(tokens=tokens, bin_sha256=f"{self.corpus}/{source}"),)
 
 
 TOKENS = {"code": 1000, "prose": 700, "licences": 300}
