@@ -1,8 +1,8 @@
 """The manifest: what a corpus is, where it came from, and the digests that pin it.
 
-`manifest.json` describes one version of a corpus; its long lists (shards, inputs) lie beside it, see
-`lists.py`. This module reads, upgrades and writes manifests and says what the content digest covers. It does
-not open shards: `corpus.py` does.
+`manifest.json` describes one version of a corpus; its parts are in `parts.py`, its long lists (shards,
+inputs) lie beside it, see `lists.py`. This module reads, upgrades and writes manifests and says what the
+content digest covers. It does not open shards: `corpus.py` does.
 """
 
 from __future__ import annotations
@@ -14,33 +14,51 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from manifests.errors import UserError
-from manifests.fields import Count, Digest, Name, Record, RelativePath, SubsetName, Version, describe_errors
+from manifests.fields import Digest, Name, Record, RelativePath, Version, describe_errors
 from manifests.files import write_atomic
 from manifests.fingerprint import canonical_json, digest_bytes
 from manifests.lists import (
     InputFile,
     Shard,
-    ShardPacking,
     read_input_list,
     read_packing_list,
     read_shard_list,
     write_input_list,
     write_shard_list,
 )
-from manifests.packing import MAX_SEQUENCE_LENGTH
+from manifests.parts import (
+    CheckedSet,
+    DedupColumns,
+    DedupPart,
+    Lineage,
+    PackedSubset,
+    Packings,
+    Source,
+    StepRecord,
+    Subset,
+    TokenizerInfo,
+    packed_subset_of,
+    subset_of,
+)
+from manifests.upgrades import UPGRADES, Json
 
 __all__ = [
     "FORMAT_VERSION",
     "MANIFEST_NAME",
     "UPGRADES",
     "CheckedSet",
+    "DedupColumns",
+    "DedupPart",
     "InputFile",
+    "Json",
     "Lineage",
     "Manifest",
     "ManifestError",
+    "PackedSubset",
+    "Packings",
     "Shard",
     "Source",
     "StepRecord",
@@ -50,11 +68,13 @@ __all__ = [
     "load_manifest",
     "manifest_digest",
     "manifest_path",
+    "packed_subset_of",
     "parse_manifest",
     "read_input_list",
     "read_manifest_json",
     "read_packing_list",
     "read_shard_list",
+    "subset_of",
     "write_input_list",
     "write_manifest",
     "write_shard_list",
@@ -66,222 +86,10 @@ MANIFEST_NAME = "manifest.json"
 MAX_ID = {"uint16": 2**16 - 1, "int32": 2**31 - 1}
 
 StrPath = str | PathLike[str]
-Json = dict[str, Any]
-"""A manifest as JSON gives it, of any version."""
-
-
-def _to_version_2(data: Json) -> Json:
-    """Version 1 knew corpora of `dataprep run` only: shuffled, hashed by text, dtype by Megatron's rule."""
-    known = {"order": "shuffled", "content_hash": "text"}
-    sources = data.get("sources")
-    if isinstance(sources, dict):  # what else it may be is for the models to refuse
-        sources = {
-            name: {**source, **known} if isinstance(source, dict) else source
-            for name, source in sources.items()
-        }
-    return {**data, "format_version": 2, "sources": sources}
-
-
-def _to_version_3(data: Json) -> Json:
-    """Version 2 did not say which evaluation sets a corpus was checked against, nor what later corpora may be
-    held against."""
-    lineage = data.get("lineage")
-    if isinstance(lineage, dict):
-        lineage = {**lineage, "evals": []}
-    return {"dedup": None, **data, "format_version": 3, "lineage": lineage}
-
-
-def _to_version_4(data: Json) -> Json:
-    """Version 3 knew no begin-of-text token before each document, and no packed rows."""
-    tokenizer = data.get("tokenizer")
-    if isinstance(tokenizer, dict):
-        tokenizer = {**tokenizer, "prepend_bos": False}
-    return {"packings": [], **data, "format_version": 4, "tokenizer": tokenizer}
-
-
-UPGRADES: dict[int, Callable[[Json], Json]] = {1: _to_version_2, 2: _to_version_3, 3: _to_version_4}
-"""From a format version to the function that makes it the next one: pure, on the JSON, never removed."""
 
 
 class ManifestError(UserError):
     """A manifest that cannot be read, is of an unknown version, or was changed by hand."""
-
-
-class TokenizerInfo(Record):
-    """The tokenizer, and what was done with special tokens."""
-
-    file: RelativePath = "tokenizer.json"
-    """Relative to the manifest's folder."""
-    digest: Digest
-    """Of the bytes of that file."""
-    vocab_size: int = Field(ge=1, le=2**31)
-    """Greatest id + 1, special tokens included."""
-    eos_id: Count | None
-    bos_id: Count | None
-    append_eos: bool
-    """Whether one end-of-text token ends each document. It is counted in the document's length."""
-    prepend_bos: bool
-    """Whether one begin-of-text token starts each document. It is counted in the document's length."""
-    special_tokens: Literal["text", "parse"]
-    """What "<|endoftext|>" and the like in a text become: ordinary text, or the special token."""
-    engine: str
-    """The library that made the ids."""
-    engine_reason: str
-
-    @model_validator(mode="after")
-    def _check_ids(self) -> Self:
-        for name, token_id in (("eos_id", self.eos_id), ("bos_id", self.bos_id)):
-            if token_id is not None and token_id >= self.vocab_size:
-                raise ValueError(f"{name} {token_id} is outside the vocabulary of {self.vocab_size}")
-        if self.append_eos and self.eos_id is None:
-            raise ValueError("append_eos is true, but there is no eos_id")
-        if self.prepend_bos and self.bos_id is None:
-            raise ValueError("prepend_bos is true, but there is no bos_id")
-        return self
-
-
-class Subset(Record):
-    """Sums over the shards of one subset of a source."""
-
-    documents: Count
-    tokens: Count
-    text_bytes: Count
-    shards: Count
-
-
-def subset_of(shards: Sequence[Shard]) -> Subset:
-    """The sums over the shards of a subset."""
-    return Subset(
-        documents=sum(shard.documents for shard in shards),
-        tokens=sum(shard.tokens for shard in shards),
-        text_bytes=sum(shard.text_bytes for shard in shards),
-        shards=len(shards),
-    )
-
-
-class Source(Record):
-    """One named set of documents with a mixture weight of its own."""
-
-    license: str | None
-    subsets: dict[SubsetName, Subset]
-    order: Literal["shuffled", "stored"] = "shuffled"
-    """Whether the documents lie in the order of a keyed hash, or, numbered, as their files had them."""
-    content_hash: Literal["text", "tokens"] = "text"
-    """What `content_hash` in the document tables is of. Of tokens (and `text_bytes` is 0) where the text is
-    not known, since the tokens were made elsewhere and cannot be decoded exactly."""
-
-
-class StepRecord(Record):
-    """What one step did. Each dropped document counts once, under the first of its reasons."""
-
-    name: str
-    version: int
-    parameters: dict[str, JsonValue]
-    sources: list[Name] | None
-    """The sources it was run on; None for all."""
-    documents_in: dict[Name, Count]
-    documents_out: dict[Name, Count]
-    dropped: dict[Name, dict[str, Count]]
-
-    @model_validator(mode="after")
-    def _check_sums(self) -> Self:
-        for source in {**self.documents_in, **self.documents_out, **self.dropped}:
-            documents_in = self.documents_in.get(source, 0)
-            documents_out = self.documents_out.get(source, 0)
-            dropped = sum(self.dropped.get(source, {}).values())
-            if documents_in != documents_out + dropped:
-                raise ValueError(
-                    f"step {self.name}, source {source}: {documents_in} documents in, {documents_out} "
-                    f"out and {dropped} dropped; every document is kept or dropped for a reason"
-                )
-        return self
-
-
-class CheckedSet(Record):
-    """An evaluation set that a corpus was checked against; see `checked.py` for who asks."""
-
-    name: str
-    digest: Digest
-    """Of the bytes of its file."""
-    definition: str
-    """By what rule an example counts as found."""
-    action: Literal["report", "drop", "cut"]
-    """What became of documents that hold one."""
-    sources: list[Name] | None
-    """The sources that were checked; None for all."""
-    examples: Count
-    contaminated: Count | None
-    """Examples that were found before anything was dropped or cut; None where they were not counted."""
-    documents: Count | None
-    """Documents that hold one; None where they were not counted."""
-
-
-class Lineage(Record):
-    """How the corpus was made."""
-
-    recipe: dict[str, JsonValue]
-    """The resolved recipe."""
-    recipe_digest: Digest
-    inputs_file: RelativePath = "inputs.parquet"
-    inputs_digest: Digest
-    """Of the bytes of that file, a list of InputFile."""
-    steps: list[StepRecord]
-    funnel: list[dict[str, JsonValue]]
-    """Rows of the report: documents, bytes and tokens of each source after each step."""
-    tools: dict[str, str]
-    """Versions of what the bytes depend on."""
-    parents: list[str]
-    """Corpora that this one was made with, as name@version and content digest."""
-    evals: list[CheckedSet] = Field(default_factory=list)
-    """Evaluation sets that it was checked against."""
-
-
-class DedupColumns(Record):
-    """What one deduplication compared, of the documents that are in the corpus."""
-
-    file: RelativePath
-    digest: Digest
-    measured: dict[str, JsonValue]
-    """Step, version, parameters, and versions of what it depends on: a later corpus must have the same."""
-
-
-class DedupPart(Record):
-    """What a later corpus needs in order to leave out what this one has; no part of the tokens."""
-
-    documents_file: RelativePath
-    documents_digest: Digest
-    documents: Count
-    steps: dict[str, DedupColumns]
-
-
-class PackedSubset(Record):
-    """Sums over the packings of one subset of a source; the fields are those of `lists.ShardPacking`."""
-
-    rows: Count
-    tokens: Count
-    targets: Count
-    documents_cut: Count
-    documents_left_out: Count
-    documents_cut_by_concat: Count
-
-
-def packed_subset_of(packings: Sequence[ShardPacking]) -> PackedSubset:
-    """The sums over the packings of a subset."""
-    return PackedSubset(
-        **{name: sum(getattr(each, name) for each in packings) for name in PackedSubset.model_fields}
-    )
-
-
-class Packings(Record):
-    """Rows of one length, packed from whole documents (`pack: best_fit`); no part of the tokens."""
-
-    sequence_length: int = Field(ge=1, le=MAX_SEQUENCE_LENGTH)
-    version: int
-    """Of the rule by which they were packed."""
-    file: RelativePath
-    """The list of the packings of all shards, in their order."""
-    digest: Digest
-    sources: dict[Name, dict[SubsetName, PackedSubset]]
 
 
 class Manifest(Record):
