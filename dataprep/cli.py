@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 
 from dataprep.cli_corpora import add_verbs
-from dataprep.narrate import Narrator, printable
+from dataprep.narrate import Narrator, percent, printable
 from manifests.errors import UserError
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def verify(
     narrator = Narrator()
     journal = (corpus if corpus.is_dir() else corpus.parent) / JOURNAL_NAME if resume else None
     with narrator.stage("verify", 100):
-        found = verify_corpus(corpus, quick, max(1, workers), _percent(narrator), journal)
+        found = verify_corpus(corpus, quick, max(1, workers), percent(narrator), journal)
     if as_json:
         _print_json({**asdict(found), "folder": str(found.folder), "ok": found.ok})
     else:
@@ -278,7 +278,7 @@ def contamination(
     files, chosen = files_named(evals, field), definition_named(definition, share, answer_near)
     with narrator.stage("contamination", 100):
         often = (FREQUENT if definition == "longest" else 0) if frequent is None else frequent
-        report = check_corpus(corpus, files, chosen, Rule(often or None, answer_near), _percent(narrator))
+        report = check_corpus(corpus, files, chosen, Rule(often or None, answer_near), percent(narrator))
     if output is not None:
         write_contamination(report, output)
     if as_json:
@@ -348,19 +348,6 @@ def train_classifier(
     else:
         print_training(report, Console(highlight=False, soft_wrap=True))
         print(f"{output} written")
-
-
-def _percent(narrator: Narrator) -> Callable[[int, int], None]:
-    """A progress callback in bytes that advances a stage of 100."""
-    shown = 0
-
-    def progress(done_bytes: int, total_bytes: int) -> None:
-        nonlocal shown
-        while shown < 100 * done_bytes // max(total_bytes, 1):
-            narrator.advance()
-            shown += 1
-
-    return progress
 
 
 def _load(path: Path, sets: list[str], sample: str | None) -> Recipe:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from dataprep.narrate import printable
+from dataprep.narrate import Narrator, percent, printable
 from manifests.errors import UserError
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -34,8 +34,14 @@ Link = Annotated[
 Threads = Annotated[int, typer.Option("--workers", help="Threads.", min=1, show_default="all cores")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Root = Annotated[
-    Path | None,
-    typer.Option("--root", help="Where name@version is published; then corpora may be named so."),
+    str | None,
+    typer.Option("--root", help="The folder where name@version is published; then corpora may be named so."),
+]
+Store = Annotated[
+    str,
+    typer.Argument(
+        metavar="ROOT", help="Where corpora are published: a folder, or a URL such as s3://bucket/corpora."
+    ),
 ]
 
 
@@ -178,6 +184,64 @@ def pack(
     print(f"{manifest.corpus}@{manifest.version} packed: {path}")
 
 
+def publish(corpus: Corpus, root: Store, workers: Threads = CORES, as_json: Json = False) -> None:
+    """Make a corpus available as name@version in a folder or an object store.
+
+    It is verified in full before it gets the name, and a published version never changes.
+    """
+    from manifests.store import publish as publish_corpus
+
+    narrator = Narrator()
+    with narrator.stage("publish", 100):
+        made = publish_corpus(corpus, root, workers, percent(narrator))
+    if as_json:
+        _print_json(asdict(made))
+    else:
+        done = "published" if made.is_new else "is published already"
+        print(f"{made.corpus}@{made.version} {done}: {made.size_bytes:,} bytes at {made.place}")
+
+
+def fetch(
+    reference: Annotated[
+        str, typer.Argument(metavar="NAME@VERSION", help="Or NAME@latest, NAME@1, NAME@1.2.")
+    ],
+    root: Store,
+    folder: Out,
+    workers: Threads = CORES,
+    as_json: Json = False,
+) -> None:
+    """Bring a published corpus to a folder, verified in full before the folder is there.
+
+    One that was stopped goes on where it was.
+    """
+    from manifests.store import fetch as fetch_corpus
+
+    narrator = Narrator()
+    with narrator.stage("fetch", 100):
+        made = fetch_corpus(reference, root, folder, workers, percent(narrator))
+    if as_json:
+        _print_json(asdict(made))
+    else:
+        done = "fetched" if made.is_new else "is there already"
+        print(f"{made.corpus}@{made.version} {done}: {made.size_bytes:,} bytes at {made.place}")
+
+
+def published(
+    root: Store,
+    name: Annotated[str | None, typer.Argument(help="Only the versions of this corpus.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List what is published, oldest versions first."""
+    from manifests.store import published as published_at
+
+    found = published_at(root, name)
+    if as_json:
+        _print_json({"published": [asdict(each) for each in found]})
+        return
+    for each in found:
+        print(f"{each.corpus}@{each.version}  {each.size_bytes:,} bytes  {each.content_digest}  {each.place}")
+
+
 def peek(
     corpus: Corpus,
     doc: Annotated[
@@ -283,7 +347,6 @@ def train_tokenizer(
 
     The same texts, weights and seed give the same bytes.
     """
-    from dataprep.narrate import Narrator
     from dataprep.tokenizers.learn import TokenizerTraining, learn, print_learned
     from manifests.units import parse_size
 
@@ -302,7 +365,9 @@ def train_tokenizer(
 
 
 def schema(
-    name: Annotated[str, typer.Argument(help="recipe, manifest, shard, packing, input or receipt.")],
+    name: Annotated[
+        str, typer.Argument(help="recipe, manifest, shard, packing, input, receipt or published.")
+    ],
 ) -> None:
     """Print the JSON Schema of a kind of file, for editors and other programs."""
     from dataprep.schemas import text_of
@@ -325,7 +390,7 @@ def _lists(pairs: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _corpus(reference: str, root: Path | None) -> Path:
+def _corpus(reference: str, root: str | None) -> Path:
     if root is None:
         return Path(reference)
     from manifests.store import resolve
@@ -341,6 +406,9 @@ VERBS: dict[str, Callable[..., None]] = {
     "import": import_tokens,
     "combine": combine,
     "pack": pack,
+    "publish": publish,
+    "published": published,
+    "fetch": fetch,
     "peek": peek,
     "lineage": lineage,
     "diff": diff,

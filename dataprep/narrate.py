@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -57,6 +57,19 @@ class Narrator:
             self._advance = _Lines(self, name, total)
             yield
         self._advance = None
+
+
+def percent(narrator: Narrator) -> Callable[[int, int], None]:
+    """A progress callback in bytes that advances a stage of 100."""
+    shown = 0
+
+    def progress(done_bytes: int, total_bytes: int) -> None:
+        nonlocal shown
+        while shown < 100 * done_bytes // max(total_bytes, 1):
+            narrator.advance()
+            shown += 1
+
+    return progress
 
 
 class _Lines:

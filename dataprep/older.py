@@ -19,6 +19,7 @@ from dataprep.chain import Link
 from dataprep.why import differences
 from manifests.errors import UserError
 from manifests.manifest import MANIFEST_NAME, DedupPart, load_manifest
+from manifests.objects import is_url
 from manifests.store import resolve
 
 
@@ -60,6 +61,9 @@ def described(link: Link) -> dict[str, Any]:
 
 def folder_of(reference: str) -> Path:
     """The folder of a corpus, given its path, the path of its manifest, or ROOT/name@version."""
+    if is_url(reference):
+        root, _, name = reference.rpartition("/")
+        return resolve(name, root)
     path = Path(reference)
     if path.name == MANIFEST_NAME:
         return path.parent

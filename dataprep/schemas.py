@@ -1,4 +1,4 @@
-"""JSON Schemas of what people and tools write and read: recipes, manifests, their lists, receipts.
+"""JSON Schemas of what people and tools write and read: recipes, manifests, their lists, receipts, names.
 
 Made from the models that check these files, so they say the same; what only code can check (that sources
 exist, that counts add up) is not in them. The committed copies are in docs/reference/schemas, and
@@ -27,6 +27,7 @@ from manifests.errors import UserError
 from manifests.fields import Count, Digest, Record
 from manifests.lists import InputFile, Shard, ShardPacking
 from manifests.manifest import Manifest
+from manifests.object_store import PublishedName
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -122,8 +123,10 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "packing": ShardPacking,
     "input": InputFile,
     "receipt": Receipt,
+    "published": PublishedName,
 }
-"""Name -> model. `shard` and `input` are rows of the lists beside a manifest."""
+"""Name -> model. `shard` and `input` are rows of the lists beside a manifest, `published` is the name of a
+version in an object store."""
 
 
 def main(folder: str) -> None:

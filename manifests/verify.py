@@ -105,7 +105,7 @@ def verify(
     checks: list[ShardCheck] = []
     packings = PackingChecks()
     if manifest is not None:
-        meter = _Meter(
+        meter = Meter(
             progress, sum(_size_bytes(path) for shard in shards for path in shard_files(folder, shard))
         )
         kept = None if journal is None or quick else Journal(journal, manifest.manifest_digest)
@@ -215,7 +215,7 @@ def _check_shards(
     shards: Sequence[Shard],
     quick: bool,
     workers: int,
-    meter: _Meter,
+    meter: Meter,
     journal: Journal | None,
 ) -> list[ShardCheck]:
     def check(shard: Shard) -> ShardCheck:
@@ -300,7 +300,7 @@ def _size_bytes(path: Path) -> int:
     return os.path.getsize(path) if os.path.isfile(path) else 0
 
 
-class _Meter:
+class Meter:
     """Adds up bytes from several threads."""
 
     def __init__(self, progress: Progress | None, total_bytes: int) -> None:

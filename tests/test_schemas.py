@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 import yaml
 
@@ -14,6 +15,7 @@ from dataprep import schemas
 from dataprep.recipe.model import Recipe
 from manifests.errors import UserError
 from manifests.lists import read_input_list, read_packing_list, read_shard_list
+from manifests.store import publish
 from tests.dataprep.corpora.runs import make_run
 from tests.manifests.corpora import make_corpus
 from tests.reference.json_schema import errors
@@ -87,6 +89,14 @@ def test_manifests_and_lists_fit(tmp_path: Path) -> None:
         assert problems("input", entry.model_dump()) == []
     broken = json.loads((tmp_path / "manifest.json").read_text()) | {"dtype": "uint32"}
     assert "not one of" in str(problems("manifest", broken))
+
+
+def test_published_names_fit(tmp_path: Path) -> None:
+    make_corpus(tmp_path / "out")
+    publish(tmp_path / "out", f"memory://{tmp_path}/root")
+    name = json.loads(fsspec.filesystem("memory").cat_file(f"{tmp_path}/root/tiny/1.0.0.json"))
+    assert problems("published", name) == []
+    assert "unknown key size" in str(problems("published", name | {"size": 1}))
 
 
 def test_manifests_and_receipts_of_a_run_fit(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from dataprep.older import older_of
+from dataprep.older import folder_of, older_of
 from dataprep.recipe import Recipe, recipe_of
 from dataprep.run import RunResult, run
 from dataprep.stages.decisions import decisions_of
@@ -21,6 +21,7 @@ from dataprep.views import clusters
 from dataprep.views.duplicates import find_duplicates, print_duplicates
 from manifests.errors import UserError
 from manifests.manifest import load_manifest
+from manifests.store import publish
 from manifests.verify import verify
 from tests.e2e.corpora import digests, document
 
@@ -227,6 +228,14 @@ def test_clusters_of_an_older_corpus_and_no_warning_of_what_it_matches(older: Pa
     assert ", of old@1.0.0" in console.file.getvalue()
     few = run(recipe(tmp_path, "few", steps=steps(older)), workers=0)
     assert few.report["warnings"] == []
+
+
+def test_older_corpora_are_read_from_a_disk(older: Path) -> None:
+    publish(older / "old" / "out", older / "store")
+    assert folder_of(f"file://{older}/store/old@1") == older / "store" / "old" / "1.0.0"
+    with pytest.raises(UserError, match="a corpus is read from a disk") as caught:
+        folder_of("s3://bucket/store/old@1")
+    assert caught.value.hint and "dataprep fetch old@1 s3://bucket/store FOLDER" in caught.value.hint
 
 
 @pytest.mark.parametrize("at_once", [1, 4])

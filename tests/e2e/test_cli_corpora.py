@@ -117,3 +117,58 @@ def test_a_pair_that_is_none(pair: str, tmp_path: Path, capsys: pytest.CaptureFi
     ]
     code, _, err = call(command, capsys)
     assert code == 2 and "is not of the form NAME=VALUE" in err
+
+
+def test_publish_fetch_and_published(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = f"{load_manifest(made).corpus}@{load_manifest(made).version}"
+    for root in (tmp_path / "store", f"memory://{tmp_path}/store"):
+        code, out, _ = call(["published", root], capsys)
+        assert (code, out) == (0, "")
+        code, out, _ = call(["publish", made, root, "--workers", 1], capsys)
+        assert code == 0 and out.startswith(f"{name} published: ")
+        code, out, _ = call(["publish", made / "manifest.json", root, "--json"], capsys)
+        again = json.loads(out)
+        assert code == 0 and not again["is_new"] and again["place"].startswith(str(root))
+        assert again["content_digest"] == load_manifest(made).content_digest
+        code, out, _ = call(["published", root], capsys)
+        assert code == 0 and out.startswith(
+            f"{name}  {again['size_bytes']:,} bytes  {again['content_digest']}"
+        )
+        code, out, _ = call(["published", root, "--json"], capsys)
+        assert (code, json.loads(out)) == (0, {"published": [again]})
+        folder = tmp_path / f"got-{type(root).__name__}"
+        code, out, _ = call(["fetch", name.replace("1.0.0", "latest"), root, folder], capsys)
+        assert (code, out) == (0, f"{name} fetched: {again['size_bytes']:,} bytes at {folder}\n")
+        code, out, _ = call(["fetch", name, root, folder, "--json"], capsys)
+        assert (code, json.loads(out)) == (0, {**again, "place": str(folder)})
+        assert verify(folder).ok and load_manifest(folder) == load_manifest(made)
+
+
+def test_what_cannot_be_published_or_fetched(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = f"memory://{tmp_path}/store"
+    call(["publish", made, root], capsys)
+    corpus = load_manifest(made).corpus
+    for command, what, hint in (
+        (["publish", tmp_path, root], "there is no manifest here", "dataprep run"),
+        (["publish", made, "s4://bucket"], "no storage has URLs that begin with s4://", "s3://"),
+        (["fetch", corpus, root, tmp_path / "got"], "is not of the form name@version", f"{corpus}@latest"),
+        (
+            ["fetch", f"{corpus}@7", root, tmp_path / "got"],
+            f"{corpus} has no version 7",
+            "published are: 1.0.0",
+        ),
+        (["fetch", "zebra@7", root, tmp_path / "got"], "no corpus zebra is published", f"are: {corpus}"),
+        (["published", root, "zebra"], "no corpus zebra is published", f"are: {corpus}"),
+        (
+            ["combine", f"{corpus}@1", "--root", root, "--output", tmp_path / "both", "--corpus", "both"],
+            "a corpus is read from a disk, and this one is published at a URL",
+            f"dataprep fetch {corpus}@1 {root} FOLDER",
+        ),
+    ):
+        code, out, err = call(command, capsys)
+        assert (code, out) == (2, "")
+        said, _, advice = err.partition("hint: ")
+        assert what in said and hint in advice, err
+        assert sorted(path.name for path in tmp_path.iterdir()) == []

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from manifests import store
+from manifests import folder_store, store
 from manifests.errors import UserError
+from manifests.folder_store import published_versions
 from manifests.manifest import load_manifest, write_manifest
-from manifests.store import open_corpus, publish, published_versions, resolve, verify, version_key
+from manifests.releases import version_key
+from manifests.store import open_corpus, resolve, verify
 from tests.manifests.corpora import make_corpus
 
 
@@ -26,6 +28,10 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return tmp_path / "root"
+
+
+def publish(folder: Path, root: Path) -> Path:
+    return Path(store.publish(folder, root).place)
 
 
 def names(folder: Path) -> list[str]:
@@ -105,13 +111,13 @@ def test_a_damaged_corpus_is_not_published(damage: str, folder: Path, root: Path
 
 def test_two_publish_at_once(folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second finds the version taken when it wants to name it, and looks at what is there."""
-    real = store.verify
+    real = folder_store.verify
 
     def verify_slowly(path: Path, **arguments: object) -> object:
         shutil.copytree(folder, root / "tiny" / "1.0.0")
         return real(path, **arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store, "verify", verify_slowly)
+    monkeypatch.setattr(folder_store, "verify", verify_slowly)
     assert publish(folder, root) == root / "tiny" / "1.0.0"
     assert os.listdir(root / "tiny") == ["1.0.0"]
 
@@ -120,7 +126,7 @@ def test_interrupted(folder: Path, root: Path, monkeypatch: pytest.MonkeyPatch) 
     def interrupt(*args: object, **arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(store, "verify", interrupt)
+    monkeypatch.setattr(folder_store, "verify", interrupt)
     with pytest.raises(KeyboardInterrupt):
         publish(folder, root)
     assert os.listdir(root / "tiny") == []

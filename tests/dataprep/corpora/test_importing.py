@@ -148,7 +148,7 @@ def test_many_files_sources_and_subsets(tmp_path: Path) -> None:
     assert verify(tmp_path / "out1", quick=True).ok
     # Published, moved and read by its new name.
     (tmp_path / "store").mkdir()
-    assert verify(publish(tmp_path / "out1", tmp_path / "store")).ok
+    assert verify(publish(tmp_path / "out1", tmp_path / "store").place).ok
 
 
 def changed(spec: ImportSpec, **fields: Any) -> ImportSpec:
