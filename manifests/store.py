@@ -14,7 +14,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
-from manifests import folder_store, object_store
+from manifests import folder_store, object_fetch, object_store
 from manifests.check import Problem
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
@@ -63,7 +63,7 @@ def fetch(
     place = _opened(root)
     if isinstance(place, Path):
         return folder_store.fetch(reference, place, folder, workers, progress)
-    return object_store.fetch(reference, place, folder, workers, progress)
+    return object_fetch.fetch(reference, place, folder, workers, progress)
 
 
 def published(root: StrPath, name: str | None = None) -> list[Release]:
