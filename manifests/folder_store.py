@@ -17,6 +17,7 @@ from manifests.errors import UserError
 from manifests.fields import VERSION_PATTERN
 from manifests.files import atomic_directory, check_free_space, is_temporary, link_or_copy
 from manifests.manifest import MANIFEST_NAME
+from manifests.packings import packing_files
 from manifests.releases import Release, choose, refuse_another, version_key
 from manifests.verify import Progress, shard_files, verify
 
@@ -109,7 +110,7 @@ def files_of(corpus: Corpus) -> list[Path]:
     files = [corpus.folder / name for name in (MANIFEST_NAME, *corpus.manifest.side_files)]
     for shard in corpus.shards:
         files.extend(shard_files(corpus.folder, shard))
-    return files
+    return [*files, *packing_files(corpus.folder, corpus.manifest, corpus.shards)]
 
 
 def corpus_at(folder: Path) -> Release | None:

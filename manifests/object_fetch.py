@@ -108,7 +108,7 @@ def _download(
     get_all({MANIFEST_NAME: f"sha256:{name.manifest_sha256}"})
     manifest = load_manifest(folder)
     get_all(manifest.side_files)
-    get_all(digests_of(manifest, read_shard_list(folder / manifest.shards_file)))
+    get_all(digests_of(folder, manifest, read_shard_list(folder / manifest.shards_file)))
 
 
 @contextmanager

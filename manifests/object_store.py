@@ -204,7 +204,7 @@ def _upload(
                 )
         meter.add(size)
 
-    each_in_threads(send, digests_of(corpus.manifest, corpus.shards).items(), workers)
+    each_in_threads(send, digests_of(corpus.folder, corpus.manifest, corpus.shards).items(), workers)
     if digest_file(corpus.folder / MANIFEST_NAME).sha256 != name.manifest_sha256:
         raise UserError("the corpus was replaced while it was read", where=str(corpus.folder))
     send((MANIFEST_NAME, f"sha256:{name.manifest_sha256}"))

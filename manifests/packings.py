@@ -85,6 +85,16 @@ def packing_files(folder: StrPath, manifest: Manifest, shards: Sequence[Shard]) 
     ]
 
 
+def packing_digests(folder: StrPath, manifest: Manifest) -> dict[str, str]:
+    """Every packing of a corpus whose lists are in `folder`, with the digest of its bytes. Raises
+    TableError."""
+    return {
+        packing_path(row.shard, part.sequence_length).as_posix(): f"sha256:{row.file_sha256}"
+        for part in manifest.packings
+        for row in read_packing_list(Path(folder) / part.file)
+    }
+
+
 def packing_inconsistencies(
     part: Packings, shards: Sequence[Shard], rows: Sequence[ShardPacking]
 ) -> Iterator[str]:

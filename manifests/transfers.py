@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
 from typing import TypeVar
 
 from manifests.lists import Shard
 from manifests.manifest import Manifest
+from manifests.packings import packing_digests
 from manifests.verify import Progress, shard_files
 
+StrPath = str | PathLike[str]
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-def digests_of(manifest: Manifest, shards: Iterable[Shard]) -> dict[str, str]:
-    """Every file of a corpus but the manifest, and the digest of its bytes."""
-    found = dict(manifest.side_files)
+def digests_of(folder: StrPath, manifest: Manifest, shards: Iterable[Shard]) -> dict[str, str]:
+    """Every file of a corpus but the manifest, with the digest of its bytes; side files are in `folder`."""
+    found = manifest.side_files | packing_digests(folder, manifest)
     for shard in shards:
         digests = (shard.bin_sha256, shard.idx_sha256, shard.blocks_sha256, shard.table_sha256)
         for path, digest in zip(shard_files("", shard), digests, strict=True):

@@ -38,7 +38,7 @@ REAL_CAT = MemoryFileSystem.cat_file
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    make_corpus(tmp_path / "out")
+    make_corpus(tmp_path / "out", packed=(8,))
     return tmp_path / "out"
 
 
@@ -137,7 +137,7 @@ def test_the_same_again_writes_nothing(
     folder: Path, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = publish(folder, root)
-    make_corpus(tmp_path / "elsewhere")
+    make_corpus(tmp_path / "elsewhere", packed=(8,))
     writes = Writes(monkeypatch)
     again = publish(tmp_path / "elsewhere", root + "/")
     assert not again.is_new and again.place == made.place and writes.count == 0
@@ -146,7 +146,7 @@ def test_the_same_again_writes_nothing(
 def test_another_content_is_refused(folder: Path, root: str, tmp_path: Path) -> None:
     publish(folder, root)
     before = stored(root)
-    make_corpus(tmp_path / "other", seed=1)
+    make_corpus(tmp_path / "other", seed=1, packed=(8,))
     with pytest.raises(UserError, match=r"tiny@1\.0\.0 is published already, with another tokens") as caught:
         publish(tmp_path / "other", root)
     assert caught.value.hint and "new version" in caught.value.hint
@@ -156,7 +156,7 @@ def test_another_content_is_refused(folder: Path, root: str, tmp_path: Path) -> 
     with pytest.raises(UserError, match="with another description"):
         publish(folder, root)
     assert stored(root) == before
-    make_corpus(tmp_path / "next", version="1.0.1", seed=1)
+    make_corpus(tmp_path / "next", version="1.0.1", seed=1, packed=(8,))
     assert publish(tmp_path / "next", root).is_new
     assert [each.version for each in published(root)] == ["1.0.0", "1.0.1"]
 
@@ -244,7 +244,7 @@ def test_an_upload_that_changes_bytes_gets_no_name(
 def test_a_corpus_that_is_replaced_meanwhile(
     folder: Path, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = make_corpus(tmp_path / "other", seed=1)
+    other = make_corpus(tmp_path / "other", seed=1, packed=(8,))
 
     def replace(files: MemoryFileSystem, path: str, really: Callable[[], None]) -> None:
         write_manifest(folder / "manifest.json", other)
@@ -283,7 +283,7 @@ def test_another_published_the_same(folder: Path, root: str, monkeypatch: pytest
 def test_another_published_something_else(
     folder: Path, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_corpus(tmp_path / "other", seed=1)
+    make_corpus(tmp_path / "other", seed=1, packed=(8,))
     during_the_last_upload(monkeypatch, lambda: publish(tmp_path / "other", root))
     with pytest.raises(UserError, match="published already, with another tokens"):
         publish(folder, root)
@@ -292,7 +292,7 @@ def test_another_published_something_else(
 
 
 def test_many_at_once(folder: Path, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_corpus(tmp_path / "other", seed=1)
+    make_corpus(tmp_path / "other", seed=1, packed=(8,))
     one_at_a_time = threading.Lock()  # as a server judges
 
     def pipe_file(self: MemoryFileSystem, path: str, value: bytes, **options: Any) -> None:
@@ -414,7 +414,7 @@ def test_fetch_again(folder: Path, root: str, tmp_path: Path, monkeypatch: pytes
 def test_fetch_never_replaces_another(from_folder: bool, folder: Path, root: str, tmp_path: Path) -> None:
     place = str(tmp_path / "store") if from_folder else root
     publish(folder, place)
-    make_corpus(tmp_path / "other", seed=1)
+    make_corpus(tmp_path / "other", seed=1, packed=(8,))
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "a.txt").write_text("mine")
     with pytest.raises(UserError, match=r"holds another corpus, tiny@1\.0\.0"):
@@ -525,7 +525,7 @@ def test_two_fetched_the_same(
 
     def check(*arguments: Any) -> None:
         real(*arguments)
-        make_corpus(tmp_path / "got")
+        make_corpus(tmp_path / "got", packed=(8,))
 
     monkeypatch.setattr(object_store.folder_store, "check_whole", check)
     assert not fetch("tiny@1", root, tmp_path / "got").is_new
