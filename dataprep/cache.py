@@ -146,7 +146,7 @@ class Cache:
             "facts": dict(facts),
             "seconds": round(seconds, 3),
         }
-        write_atomic(attempt / RECEIPT, _seal(json.dumps(receipt, indent=1).encode()))
+        write_atomic(attempt / RECEIPT, _seal(_lines(receipt)))
         fsync_directory(attempt)
         final = self.folder(stage, key)
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -194,8 +194,15 @@ def _digest_file(path: Path) -> str:
 _DIGEST_FIELD = b',\n "digest": "'
 
 
+def _lines(receipt: Mapping[str, Any]) -> bytes:
+    """The object with a line for each field. (`json` with an indent of its own is Python, not C; a receipt of
+    WRITE has ten thousand numbers.)"""
+    fields = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in receipt.items())
+    return ("{\n" + ",\n".join(fields) + "\n}").encode()
+
+
 def _seal(body: bytes) -> bytes:
-    """Add the digest of a JSON object, written with an indent of 1, as its last field."""
+    """Add the digest of a JSON object, written with a line for each field, as its last field."""
     return body[:-2] + _DIGEST_FIELD + xxhash.xxh3_128_hexdigest(body).encode() + b'"\n}'
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,12 +122,17 @@ class Run:
 
 
 def write_run(
-    directory: Path, documents: pa.Table, tokens: npt.NDArray[Any], lengths: Int64s, dtype: np.dtype[Any]
+    directory: Path,
+    documents: pa.Table,
+    tokens: npt.NDArray[Any] | Sequence[npt.NDArray[Any]],
+    lengths: Int64s,
+    dtype: np.dtype[Any],
 ) -> RunFacts:
     """Sort the documents of a split and write them to `directory`, which must exist.
 
     documents  [n] INPUT_SCHEMA, in any order
-    tokens     integers [sum of lengths], the documents in the order of the table
+    tokens     integers [sum of lengths], the documents in the order of the table; or several such arrays, one
+               after the other, each of whole documents
     lengths    int64 [n], tokens of each, at least 1
     dtype      of the corpus: uint16 or int32
 
@@ -134,13 +140,12 @@ def write_run(
     `dtype`, and the table. Raises UserError (an id that does not fit, an empty document, one of 2^31 tokens
     or more), DiskFull, OSError.
     """
-    table, max_token_id = _checked(documents, tokens, lengths, dtype)
+    parts = [tokens] if isinstance(tokens, np.ndarray) else tokens
+    table, max_token_id = _checked(documents, parts, lengths, dtype)
     order = document_order(table)
-    starts = offsets_of(lengths)
+    new_starts = offsets_of(lengths[order])
+    sorted_tokens = _sorted_tokens(parts, lengths, order, new_starts, dtype)
     table, lengths = table.take(pa.array(order)), lengths[order]
-    new_starts = offsets_of(lengths)
-    sorted_tokens: npt.NDArray[Any] = np.empty(tokens.size, dtype=dtype.newbyteorder("<"))
-    gather_documents(tokens, starts[:-1][order], lengths, sorted_tokens, new_starts[:-1])
     table = table.append_column(RUN_SCHEMA.field("tokens"), pa.array(lengths, pa.int32()))
     table = table.append_column(RUN_SCHEMA.field("token_start"), pa.array(new_starts[:-1], pa.int64()))
 
@@ -154,7 +159,7 @@ def write_run(
     header = {
         "version": FORMAT_VERSION,
         "dtype": sorted_tokens.dtype.str,
-        "tokens": tokens.size,
+        "tokens": sorted_tokens.size,
         "rows": rows,
     }
     data = _ipc_bytes(table, header)
@@ -217,6 +222,46 @@ def sum_histograms(facts: Iterable[RunFacts], subset: str) -> Int64s:
     return histogram
 
 
+def fitted(tokens: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """The ids in the dtype of a corpus. Raises UserError for one that does not fit it."""
+    _check_fit(tokens, dtype)
+    return tokens.astype(dtype, copy=False)
+
+
+def _check_fit(tokens: npt.NDArray[Any], dtype: np.dtype[Any]) -> int:
+    """The greatest id, or -1 without any."""
+    max_token_id = int(tokens.max()) if tokens.size else -1
+    if max_token_id > np.iinfo(dtype).max or (
+        tokens.dtype.kind == "i" and tokens.size and int(tokens.min()) < 0
+    ):
+        raise UserError(
+            f"the id {max_token_id:,} does not fit {dtype.name}",
+            hint="the dtype follows the vocabulary of the tokenizer; is it the one that made these ids?",
+        )
+    return max_token_id
+
+
+def _sorted_tokens(
+    parts: Sequence[npt.NDArray[Any]],
+    lengths: Int64s,
+    order: npt.NDArray[np.int64],
+    new_starts: Int64s,
+    dtype: np.dtype[Any],
+) -> npt.NDArray[Any]:
+    """The tokens in the order of the run: each part goes straight to its places, no whole copy between."""
+    places = np.empty(lengths.size, dtype=np.int64)
+    places[order] = new_starts[:-1]
+    starts = offsets_of(lengths)
+    part_starts = offsets_of(np.array([part.size for part in parts], dtype=np.int64))
+    borders = np.searchsorted(starts, part_starts)
+    if not np.array_equal(starts[borders], part_starts):
+        raise ValueError("a document reaches from one array of tokens into the next")
+    out: npt.NDArray[Any] = np.empty(int(new_starts[-1]), dtype=dtype.newbyteorder("<"))
+    for part, start, (first, last) in zip(parts, part_starts, pairwise(borders), strict=False):
+        gather_documents(part, starts[first:last] - start, lengths[first:last], out, places[first:last])
+    return out
+
+
 def _facts(table: pa.Table) -> SubsetFacts:
     tokens = np.asarray(table.column("tokens")).astype(np.int64)
     buckets, first = np.unique(key_buckets(table.column("key").combine_chunks()), return_index=True)
@@ -240,7 +285,7 @@ def _ipc_bytes(table: pa.Table, header: dict[str, Any]) -> pa.Buffer:
 
 
 def _checked(
-    documents: pa.Table, tokens: npt.NDArray[Any], lengths: Int64s, dtype: np.dtype[Any]
+    documents: pa.Table, parts: Sequence[npt.NDArray[Any]], lengths: Int64s, dtype: np.dtype[Any]
 ) -> tuple[pa.Table, int]:
     """The table with INPUT_SCHEMA exactly, and the greatest id."""
     table = documents.select(INPUT_SCHEMA.names).cast(INPUT_SCHEMA).replace_schema_metadata(None)
@@ -250,10 +295,11 @@ def _checked(
     unknown = set(table.column("subset").unique().to_pylist()) - set(SUBSETS)
     if unknown:
         raise ValueError(f"unknown subsets {sorted(unknown)}; there are {', '.join(SUBSETS)}")
-    if lengths.size != table.num_rows or int(lengths.sum()) != tokens.size:
+    num_tokens = sum(part.size for part in parts)
+    if lengths.size != table.num_rows or int(lengths.sum()) != num_tokens:
         raise ValueError(
             f"{table.num_rows} documents, {lengths.size} lengths of together {int(lengths.sum())} tokens, "
-            f"and {tokens.size} tokens"
+            f"and {num_tokens} tokens"
         )
     wrong = np.flatnonzero((lengths < 1) | (lengths > MAX_DOCUMENT_TOKENS))
     if wrong.size:
@@ -263,12 +309,4 @@ def _checked(
             where=f"{row['path']}, position {row['position']}",
             hint="drop empty documents and cut longer ones with a step, or append an end-of-text token",
         )
-    max_token_id = int(tokens.max()) if tokens.size else -1
-    if max_token_id > np.iinfo(dtype).max or (
-        tokens.dtype.kind == "i" and tokens.size and int(tokens.min()) < 0
-    ):
-        raise UserError(
-            f"the id {max_token_id:,} does not fit {dtype.name}",
-            hint="the dtype follows the vocabulary of the tokenizer; is it the one that made these ids?",
-        )
-    return table, max_token_id
+    return table, max((_check_fit(part, dtype) for part in parts), default=-1)

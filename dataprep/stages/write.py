@@ -5,13 +5,14 @@ A run file (runs.py) is sorted by the shuffle key, a keyed 128-bit hash of the r
 merge and the shuffle depends on no order of reading. What is read must be what was measured: the digest of
 raw hashes is recomputed.
 
-Memory: the tokens of one split, and one chunk of text.
+Memory: the tokens of one split, one chunk of text, and the encoder, which a worker keeps for its next split.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from dataprep.kernels.hashing import mix128
 from dataprep.kernels.texts import offsets_of
 from dataprep.readers import Split
 from dataprep.recipe import Recipe
-from dataprep.runs import INPUT_SCHEMA, write_run
+from dataprep.runs import INPUT_SCHEMA, fitted, write_run
 from dataprep.stages import decide, measure, reread, tokenizer
 from dataprep.stages.base import Task
 from dataprep.stages.measure import SplitPlan
@@ -106,11 +107,12 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
     final: Any = read_columns(final_entry.file(measure.COLUMNS))
 
     encoder = _encoder(payload, cache)
+    dtype = np.dtype(payload["encoding"]["dtype"])
     tokens, lengths, fields = [], [], []
     for batch in reread.reread(split, payload["options"], payload["reread"], kept, cache):
         encoder.spot_check(batch.texts)
         chunk_tokens, chunk_lengths = encoder.encode(batch.texts)
-        tokens.append(chunk_tokens)
+        tokens.append(fitted(chunk_tokens, dtype))
         lengths.append(chunk_lengths)
         fields.append(carried(batch))
 
@@ -132,12 +134,11 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         },
         schema=INPUT_SCHEMA,
     )
-    dtype = np.dtype(payload["encoding"]["dtype"])
     runs = {}
     for name in sorted(set(outputs)):
         rows = np.flatnonzero(outputs == name)
         (folder / name).mkdir()
-        mine = gathered(np.concatenate(tokens), np.concatenate(lengths), rows)
+        mine = gathered(tokens, np.concatenate(lengths), rows)
         runs[name] = write_run(folder / name, documents.take(pa.array(rows)), *mine, dtype).to_json()
     return {"runs": runs}
 
@@ -157,13 +158,15 @@ def carried(batch: Batch) -> pa.MapArray:
     return pa.MapArray.from_arrays(offsets, keys, values)
 
 
-def gathered(tokens: Any, lengths: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> tuple[Any, Any]:
+def gathered(
+    tokens: Sequence[npt.NDArray[Any]], lengths: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
+) -> tuple[Any, npt.NDArray[np.int64]]:
     """The tokens and lengths of some documents; the same arrays where that is all of them."""
     if len(rows) == len(lengths):
         return tokens, lengths
-    taken = lengths[rows]
-    out = np.empty(int(taken.sum()), dtype=tokens.dtype)
-    gather_documents(tokens, offsets_of(lengths)[:-1][rows], taken, out, offsets_of(taken)[:-1])
+    together, taken = np.concatenate(tokens), lengths[rows]
+    out = np.empty(int(taken.sum()), dtype=together.dtype)
+    gather_documents(together, offsets_of(lengths)[:-1][rows], taken, out, offsets_of(taken)[:-1])
     return out, taken
 
 
@@ -172,4 +175,9 @@ def _encoder(payload: Mapping[str, Any], cache: Cache) -> Encoder:
     entry = cache.get(tokenizer.STAGE, payload["tokenizer"])
     path = entry.file(tokenizer.encoding_file(tokenizer.file_of(entry.facts)))
     eos_id = encoding["eos_id"] if encoding["append_eos"] else None
-    return Encoder(load_stored(path), encoding["engine"], eos_id, encoding.get("bos_id"))
+    return _loaded(path, encoding["engine"], eos_id, encoding.get("bos_id"))
+
+
+@lru_cache(maxsize=1)  # loading takes half a second, and a worker's next split has words of the one before
+def _loaded(path: Path, engine: str, eos_id: int | None, bos_id: int | None) -> Encoder:
+    return Encoder(load_stored(path), engine, eos_id, bos_id)

@@ -9,6 +9,7 @@ in engines.py, once per run.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from typing import Literal, Protocol
 
 import numpy as np
@@ -89,6 +90,7 @@ def reference_name(definition: Definition) -> Literal["tokenizers", "sentencepie
     return "tokenizers" if isinstance(definition, str) else "sentencepiece"
 
 
+@lru_cache(maxsize=1)  # choosing an engine and checking on it ask for the same one; it keeps no state
 def reference_of(definition: Definition) -> Backend:
     return Reference(definition) if isinstance(definition, str) else SentencePiece(definition)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, overload
 
 from tokenizers import Tokenizer
@@ -51,6 +52,7 @@ class TokenizerFacts:
     """What it is called in a corpus: tokenizer.json or tokenizer.model."""
 
 
+@lru_cache(maxsize=2)  # a run asks before it starts and once more when it gets there
 def describe(definition: Definition, eos: str | None = None, bos: str | None = None) -> TokenizerFacts:
     """Return the facts of a tokenizer.
 

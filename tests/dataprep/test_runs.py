@@ -18,6 +18,7 @@ from dataprep.runs import (
     SUBSETS,
     TOKENS_FILE,
     RunFacts,
+    fitted,
     open_run,
     rows_in_buckets,
     sum_histograms,
@@ -85,6 +86,25 @@ def test_bytes_ignore_the_order_of_documents(
 
 
 @settings(max_examples=20)
+@given(document_lists(max_size=10), st.data())
+def test_tokens_may_come_in_parts_of_whole_documents(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[Document], data: st.DataObject
+) -> None:
+    facts = write(fresh(tmp_path_factory.getbasetemp()), documents)
+    tokens, lengths = flat(documents)
+    borders = sorted(data.draw(st.lists(st.integers(0, len(documents)), max_size=4)))
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    parts = np.split(tokens, ends[borders])
+    folder = fresh(tmp_path_factory.getbasetemp())
+    folder.mkdir()
+    dtype = np.dtype("uint16")
+    assert (
+        write_run(folder, table_of(documents), [fitted(part, dtype) for part in parts], lengths, dtype)
+        == facts
+    )
+
+
+@settings(max_examples=20)
 @given(document_lists())
 def test_histograms_add_up_over_runs(
     tmp_path_factory: pytest.TempPathFactory, documents: list[Document]
@@ -126,6 +146,8 @@ def test_uint32_ids_fit_the_dtype_of_the_corpus_or_are_refused(tmp_path: Path) -
         write_run(
             tmp_path, table_of(big), np.array([-1, 5], dtype=np.int64), np.array([2]), np.dtype("uint16")
         )
+    with pytest.raises(UserError, match=r"70,000 does not fit uint16"):
+        fitted(np.array([3, 70000], dtype=np.uint32), np.dtype("uint16"))
 
 
 def test_documents_without_tokens_or_with_too_many_are_refused(tmp_path: Path) -> None:
@@ -148,6 +170,9 @@ def test_wrong_tables_are_refused(tmp_path: Path) -> None:
         write(tmp_path / "a", [{**documents[0], "subset": "test"}])
     with pytest.raises(ValueError, match="3 tokens"):
         write_run(tmp_path, table_of(documents), np.append(tokens, tokens[:1]), lengths, dtype)
+    longer = [document(0, bytes(16), [1, 2]), documents[1]]
+    with pytest.raises(ValueError, match="from one array of tokens into the next"):
+        write_run(tmp_path, table_of(longer), np.split(flat(longer)[0], [1]), flat(longer)[1], dtype)
     with pytest.raises(KeyError, match="key"):
         write_run(tmp_path, table_of(documents).drop_columns("key"), tokens, lengths, dtype)
     null = table_of(documents).set_column(4, "path", pa.array(["a", None]))

@@ -16,6 +16,8 @@ import pytest
 from dataprep.explain_plan import plan_recipe
 from dataprep.report.html import encode_html
 from dataprep.run import run
+from dataprep.stages import write
+from dataprep.tokenizers import Encoder
 from manifests.errors import UserError
 from manifests.store import open_corpus
 from manifests.verify import verify
@@ -234,6 +236,23 @@ def test_an_older_version_leaves_no_shards_behind(workspace: Path) -> None:
     left = set(digests(workspace / "out"))
     assert left < names
     assert verify(workspace / "out").problems == ()
+
+
+def test_a_worker_loads_the_tokenizer_once_for_all_its_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+
+    class Counted(Encoder):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            loaded.append(args)
+
+    monkeypatch.setattr(write, "Encoder", Counted)
+    write_inputs(tmp_path / "in")
+    result = run(make_recipe(tmp_path), workers=0)
+    assert result.tasks_run["write"] > 1
+    assert len(loaded) == 1
 
 
 def test_the_plan_warns_of_large_files_that_cannot_be_split(tmp_path: Path) -> None:
