@@ -25,6 +25,19 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+class Laps:
+    """CPU seconds of this process between one call and the next, summed by name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.process_time()
+
+    def __call__(self, name: str) -> None:
+        now = time.process_time()
+        self.seconds[name] = self.seconds.get(name, 0.0) + now - self._last
+        self._last = now
+
+
 def alternate(contestants: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
     """Median CPU seconds of each, run in turn `rounds` times, so that a slow minute hits all."""
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
