@@ -55,7 +55,8 @@ SMALL = {"mixed": "sample/mixed_1k.jsonl.zst", "peps": "dedup/pep_revisions.json
 """The second has near-duplicates, so that what compares them is loaded too."""
 
 RULES = ("gopher_quality", "gopher_repetition", "fineweb_quality")
-SHARE_OF_EXAMPLES = 20
+STRIDE = 20
+"""Every so many examples of the evaluation sets are in the peer's index."""
 
 
 def run(data_pack: Path, quick: bool) -> dict[str, Any]:
@@ -77,8 +78,8 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
             seconds, text_bytes = _run(data_pack, sources, tokenizer, place, steps)
             rounds.append(seconds)
             floors.append(cpu_seconds(lambda: _parse([data_pack / path for path in sources.values()])))
-        prose = {name: path for name, path in sources.items() if name in PROSE}
-        beside = _beside_datatrove(data_pack, prose, tokenizer, Path(folder), 1 if quick else ROUNDS)
+        prose = {name: SOURCES[name] for name in PROSE if not quick or name == "wiki"}
+        beside = _beside_datatrove(data_pack, prose, tokenizer, Path(folder), quick)
     floor = statistics.median(floors)
     stages = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
     tokenizer_seconds = stages.pop("tokenizer")
@@ -101,7 +102,7 @@ def run(data_pack: Path, quick: bool) -> dict[str, Any]:
 
 
 def _beside_datatrove(
-    data_pack: Path, sources: dict[str, str], tokenizer: Path, folder: Path, rounds: int
+    data_pack: Path, sources: dict[str, str], tokenizer: Path, folder: Path, quick: bool
 ) -> dict[str, Any]:
     """Ratio of throughputs of the steps that both have; ours stage by stage, theirs step by step."""
     if not peers.has_datatrove():
@@ -109,7 +110,8 @@ def _beside_datatrove(
     evals = str(data_pack / "evals" / "*.jsonl.gz")
     sets = [read_set(file) for file in eval_files([evals])]
     index = folder / "index"
-    peers.write_index([replace(each, examples=each.examples[::SHARE_OF_EXAMPLES]) for each in sets], index)
+    stride = 10 * STRIDE if quick else STRIDE
+    peers.write_index([replace(each, examples=each.examples[::stride]) for each in sets], index)
     texts = [text for path in sources.values() for text in _strings(data_pack / path)]
     few, sample, sample_bytes = peers.sample_lines(texts, folder)
     start_seconds = cpu_seconds(lambda: peers.datatrove(few, tokenizer, index, folder / "few")())
@@ -118,7 +120,7 @@ def _beside_datatrove(
     steps.append({"decontaminate": {"evals": [evals], "definition": "datatrove"}})
     shared_index(eval_files([evals]), DEFINITIONS["datatrove"])
     ours, theirs, text_bytes = [], [], 0
-    for number in range(rounds):
+    for number in range(1 if quick else ROUNDS):
         seconds, text_bytes = _run(data_pack, sources, tokenizer, folder / f"beside-{number}", steps)
         ours.append(seconds["whole"])
         theirs.append(peer())
