@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 from dataprep.kernels.markup import markup_counts
 from dataprep.kernels.texts import Texts
 from tests.dataprep.kernels.strategies import sliced
+from tests.dataprep.kernels.timing import ratio
 from tests.reference.markup import counts
 
 PIECES = [
@@ -101,16 +101,14 @@ def test_the_cost_of_a_byte_does_not_grow() -> None:
     slow = {}
     for unit in UNITS:
         text = unit.encode() * (large // len(unit.encode()))
-        seconds = []
-        for size in (small, large):
-            texts = Texts.from_bytes([text[:size]] * (large // size))
-            markup_counts(texts.data[:small], np.array([0, small], dtype=np.int64))  # compiled
-            best = float("inf")
-            for _ in range(3):
-                started = time.process_time()
-                markup_counts(texts.data, texts.offsets)
-                best = min(best, time.process_time() - started)
-            seconds.append(best)
-        if seconds[1] > 10 * seconds[0]:
-            slow[unit] = seconds
+        many, one = (Texts.from_bytes([text[:size]] * (large // size)) for size in (small, large))
+        markup_counts(many.data[:small], np.array([0, small], dtype=np.int64))  # compiled
+        found = ratio(
+            lambda texts=many: markup_counts(texts.data, texts.offsets),
+            lambda texts=one: markup_counts(texts.data, texts.offsets),
+            at_most=10,
+            floor=0.05,
+        )
+        if found > 10:
+            slow[unit] = found
     assert not slow

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from dataprep.kernels.minhash import (
 from dataprep.kernels.shingles import SHORT, WORDLESS, Shingling
 from dataprep.kernels.texts import Texts
 from tests.dataprep.kernels.strategies import sliced, text_lists
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import shingles as slow
 from tests.reference.zstd_lines import texts_of
 
@@ -164,14 +164,4 @@ def test_no_texts() -> None:
     "unit", ["a", "a ", "\n", "\u4e2d", "a\u0301", "word the ", "The same line again.\n"]
 )
 def test_time_is_linear(unit: str) -> None:
-    def seconds(size: int) -> float:
-        texts = Texts.from_strings([unit * (size // len(unit))])
-        best = np.inf
-        for _ in range(3):
-            start = time.process_time()
-            signatures(texts.data, texts.offsets, PLAIN, 112)
-            best = min(best, time.process_time() - start)
-        return float(best)
-
-    seconds(1000)
-    assert seconds(1_600_000) < 16 * 4 * max(seconds(100_000), 0.001)
+    assert_linear(lambda texts: signatures(texts.data, texts.offsets, PLAIN, 112), unit)

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import ipaddress
-import time
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -17,6 +15,7 @@ from dataprep.kernels.spans import Spans, counts_of, spliced
 from dataprep.kernels.texts import Texts
 from tests.dataprep.kernels.pii_texts import text_lists
 from tests.dataprep.kernels.strategies import sliced
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import pii as slow
 
 Find = Callable[[Texts], Spans]
@@ -160,16 +159,5 @@ UNITS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_time_is_linear(unit: str) -> None:
-    def seconds(size: int, find: Find) -> float:
-        texts = Texts.from_strings([unit * (size // len(unit.encode()))])
-        best = np.inf
-        for _ in range(3):
-            start = time.process_time()
-            find(texts)
-            best = min(best, time.process_time() - start)
-        return float(best)
-
-    for name, (find, _) in FINDERS.items():
-        seconds(1000, find)
-        small, large = seconds(100_000, find), seconds(1_600_000, find)
-        assert large < 16 * 4 * max(small, 0.001), name
+    for find, _ in FINDERS.values():
+        assert_linear(find, unit)

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import time
-
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,6 +7,7 @@ from hypothesis import strategies as st
 from dataprep.kernels.quality import COUNTS, quality_counts
 from dataprep.kernels.texts import Texts
 from tests.dataprep.kernels.strategies import long_text_lists, sliced, text_lists
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import quality as slow
 from tests.reference.words import words
 
@@ -84,14 +82,4 @@ def test_no_texts() -> None:
     "unit", ["a", "a ", "\n", ". ", "..", "'s", "-", "\u2026", "\u4e2d", "a-b", "a.b", "\r", "the "]
 )
 def test_time_is_linear(unit: str) -> None:
-    def seconds(size: int) -> float:
-        texts = Texts.from_strings([unit * (size // len(unit))])
-        best = np.inf
-        for _ in range(3):
-            start = time.process_time()
-            quality_counts(texts.data, texts.offsets, STOP_WORDS)
-            best = min(best, time.process_time() - start)
-        return float(best)
-
-    seconds(1000)
-    assert seconds(1_600_000) < 16 * 4 * max(seconds(100_000), 0.001)
+    assert_linear(lambda texts: quality_counts(texts.data, texts.offsets, STOP_WORDS), unit)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
@@ -27,6 +26,7 @@ from dataprep.kernels.simplify import simplified_words
 from dataprep.kernels.texts import Texts
 from dataprep.kernels.unicode import populated
 from tests.dataprep.kernels.strategies import sliced, text_lists
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import shingles as slow
 from tests.reference.words import words as our_words
 from tests.reference.zstd_lines import texts_of
@@ -208,17 +208,7 @@ def test_words_come_near_those_of_datatrove(english_texts: list[str]) -> None:
     "unit", ["a", "a ", "\n", "A\u03a3", "\u4e2d", "a\u0301", "1.2", "word the ", "\u0e01x"]
 )
 def test_time_is_linear(unit: str, shingling: Shingling) -> None:
-    def seconds(size: int) -> float:
-        texts = Texts.from_strings([unit * (size // len(unit))])
-        best = np.inf
-        for _ in range(3):
-            start = time.process_time()
-            shingle_hashes(texts.data, texts.offsets, shingling)
-            best = min(best, time.process_time() - start)
-        return float(best)
-
-    seconds(1000)
-    assert seconds(1_600_000) < 16 * 4 * max(seconds(100_000), 0.001)
+    assert_linear(lambda texts: shingle_hashes(texts.data, texts.offsets, shingling), unit)
 
 
 def test_plain_words_are_what_the_regular_expression_finds() -> None:

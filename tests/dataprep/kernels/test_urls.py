@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +12,7 @@ from dataprep.kernels.url_entries import entry_keys
 from dataprep.kernels.url_words import count_parts, count_words
 from dataprep.kernels.urls import indexed, is_odd, site_hits
 from tests.dataprep.kernels.strategies import sliced
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import urls as slow
 
 PIECES = [
@@ -121,17 +121,5 @@ def test_time_is_linear(unit: str) -> None:
         "parts": lambda texts: count_parts(texts.data, texts.offsets, WORDS),
         "entries": lambda texts: entry_keys(texts.data),
     }
-
-    def seconds(size: int, work: Callable[[Texts], object]) -> float:
-        texts = Texts.from_strings(["http://" + unit * (size // len(unit))])
-        best = np.inf
-        for _ in range(3):
-            start = time.process_time()
-            work(texts)
-            best = min(best, time.process_time() - start)
-        return float(best)
-
-    for name, work in works.items():
-        seconds(1000, work)
-        small, large = seconds(100_000, work), seconds(1_600_000, work)
-        assert large < 16 * 4 * max(small, 0.001), name
+    for work in works.values():
+        assert_linear(work, unit, start="http://")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from dataprep.kernels.texts import Texts
 from dataprep.kernels.words import ALPHABETIC, NON_SYMBOL, WIDE, find_words, word_spans
 from tests.dataprep.kernels.strategies import long_text_lists, sliced, text_lists
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import words as slow
 from tests.reference.quality import PUNCTUATION
 
@@ -119,14 +119,4 @@ def test_many_words_outgrow_the_first_buffer() -> None:
     "unit", ["a", "-", ".", "..a", "a-", "'s", "\u4e2d", "+", "a.", "@", "http://", "a.bc", "((", "\n"]
 )
 def test_time_is_linear_in_one_long_chunk(unit: str) -> None:
-    def seconds(size: int) -> float:
-        texts = Texts.from_strings([unit * (size // len(unit))])
-        best = float("inf")
-        for _ in range(3):
-            start = time.process_time()
-            word_spans(texts.data, texts.offsets)
-            best = min(best, time.process_time() - start)
-        return best
-
-    seconds(1000)
-    assert seconds(1_600_000) < 16 * 4 * max(seconds(100_000), 0.001)
+    assert_linear(lambda texts: word_spans(texts.data, texts.offsets), unit)

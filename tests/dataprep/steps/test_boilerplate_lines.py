@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import time
 import unicodedata
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -16,6 +14,7 @@ from dataprep.steps.base import measuring_parameters
 from dataprep.steps.boilerplate_lines import BOILERPLATE_LINES, BoilerplateLinesParams, checks, edit
 from tests.dataprep.kernels.strategies import sliced
 from tests.dataprep.kernels.strategies import texts as any_text
+from tests.dataprep.kernels.timing import assert_linear
 from tests.reference import boilerplate as slow
 
 DEFAULT = BoilerplateLinesParams()
@@ -186,15 +185,5 @@ UNITS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_time_is_linear(unit: str) -> None:
-    def seconds(size: int, how: BoilerplateLinesParams) -> float:
-        batch = Batch.of(Texts.from_strings([unit * (size // len(unit))]))
-        best = np.inf
-        for _ in range(3):
-            start = time.process_time()
-            edit(batch, how)
-            best = min(best, time.process_time() - start)
-        return float(best)
-
     for how in (DEFAULT, BoilerplateLinesParams(max_phrase_words=None)):
-        seconds(1000, how)
-        assert seconds(1_600_000, how) < 16 * 4 * max(seconds(100_000, how), 0.001)
+        assert_linear(lambda texts, how=how: edit(Batch.of(texts), how), unit)

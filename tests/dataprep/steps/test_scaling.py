@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,9 +10,10 @@ import pytest
 from dataprep.batch import Batch
 from dataprep.kernels.texts import Texts
 from dataprep.steps import STEPS
+from tests.dataprep.kernels.timing import ratio
 from tests.dataprep.steps.examples import FIELDS, outcome_of, params_of, steps
 
-SMALL_BYTES, LARGE_BYTES = 10_000, 50_000_000
+SMALL_BYTES, COPIES, LARGE_BYTES = 10_000, 100, 50_000_000
 UNITS = {
     "one line": b"The same line of text, again and again.\n",
     "one word": b"word ",
@@ -35,29 +36,22 @@ def prose(size: int) -> bytes:
     return " ".join(random.choice(vocabulary, size=size // 6)).encode()[:size]
 
 
-def seconds_a_byte(name: str, texts: list[bytes]) -> float:
-    """The best of three, so that a pause of the machine does not count."""
+def work(name: str, texts: list[bytes]) -> Callable[[], object]:
     step, params = STEPS[name], params_of(name)
     joined = Texts.from_bytes(texts)
-    best = float("inf")
-    for _ in range(3):
-        batch = Batch.of(joined, fields={name: [value] * len(joined) for name, value in FIELDS.items()})
-        started = time.process_time()
-        outcome_of(step, batch, params)
-        best = min(best, time.process_time() - started)
-        if best > 3:
-            break
-    return best / joined.num_bytes
+    fields = {field: [value] * len(joined) for field, value in FIELDS.items()}
+    return lambda: outcome_of(step, Batch.of(joined, fields=fields), params)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [each for each in steps() if not getattr(STEPS[each], "expensive", False)])
 def test_cost_a_byte(name: str) -> None:
+    more = LARGE_BYTES / (SMALL_BYTES * COPIES)
     worst = {}
     for kind, make in {**dict.fromkeys(UNITS, text_of), "prose": lambda _, size: prose(size)}.items():
         unit = UNITS.get(kind, b"")
-        seconds_a_byte(name, [make(unit, SMALL_BYTES)])  # compiled, tables made
-        small = seconds_a_byte(name, [make(unit, SMALL_BYTES)] * 100)
-        large = seconds_a_byte(name, [make(unit, LARGE_BYTES)])
-        worst[kind] = round(large / small, 2)
-    assert all(ratio <= 10 for ratio in worst.values()), worst
+        work(name, [make(unit, SMALL_BYTES)])()  # compiled, tables made
+        small = work(name, [make(unit, SMALL_BYTES)] * COPIES)
+        large = work(name, [make(unit, LARGE_BYTES)])
+        worst[kind] = round(ratio(small, large, at_most=10 * more, floor=0.001) / more, 2)
+    assert all(found <= 10 for found in worst.values()), worst
