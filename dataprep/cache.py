@@ -27,7 +27,7 @@ from typing import Any
 import xxhash
 
 from manifests.errors import UserError
-from manifests.files import fsync_directory, fsync_file, write_atomic
+from manifests.files import TEMPORARY_PREFIX, fsync_directory, fsync_file, write_atomic
 from manifests.fingerprint import digest_value
 
 RECEIPT = "receipt.json"
@@ -181,6 +181,8 @@ class Cache:
     def sweep(self) -> None:
         """Remove what killed attempts left. Only the holder of the lock may call this."""
         shutil.rmtree(self.root / "tmp", ignore_errors=True)
+        for path in (*self.root.glob(f"{TEMPORARY_PREFIX}*"), *self.root.glob(f"plans/{TEMPORARY_PREFIX}*")):
+            path.unlink(missing_ok=True)
 
 
 def _digest_file(path: Path) -> str:

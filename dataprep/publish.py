@@ -2,8 +2,9 @@
 
 The shards are hard links into the work folder where the file system allows it, else copies. Every linked
 file is hashed against its receipt before the manifest is written. While an older corpus is being replaced
-the folder has no manifest, so it is never readable and wrong; a kill at any moment is mended by the next
-run.
+the folder has no manifest, and no index of the older corpus stands beside tokens of the new one, so it is
+never readable and wrong, not even for a tool that reads no manifest; a kill at any moment is mended by the
+next run.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from dataprep.chain import labels
 from dataprep.older import described, older_of
 from dataprep.packed import Packed, packed_of
 from dataprep.plan import Plans
+from dataprep.report import REPORT_NAME
 from dataprep.report.build import build_report
 from dataprep.report.contamination import checked_by_steps
+from dataprep.report.html import HTML_NAME
 from dataprep.runs import SUBSETS
 from dataprep.stages import decide, fit, index, judge, pack, tokenizer
 from dataprep.stages.decisions import decisions_of
 from dataprep.steps import step_of
 from dataprep.tokenizers.files import JSON_FILE, MODEL_FILE
+from dataprep.verdict_table import NAME as VERDICTS_NAME
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
 from manifests.fingerprint import digest_bytes, digest_file, digest_value
@@ -54,6 +58,7 @@ from manifests.manifest import (
 from manifests.packing import is_packing
 from manifests.packings import is_packing_list, seal_packings
 from manifests.seal import seal_corpus
+from manifests.shard import idx_path
 
 MARKER = ".headrace-corpus"
 """Says that this folder is ours, so that files of an older version in it may be removed."""
@@ -61,6 +66,8 @@ MARKER = ".headrace-corpus"
 SAMPLE = "sample"
 INPUTS_FILE = "inputs.parquet"
 SUFFIXES = (".bin", ".idx", ".documents.parquet", ".blocks")
+TOLD_OF_IT = (REPORT_NAME, HTML_NAME, VERDICTS_NAME)
+"""What a run says of its corpus, written when that is sealed."""
 TOOLS = ("numpy", "pyarrow", "numba", "msgspec", "zstandard", "tokenizers", "gigatoken")
 
 
@@ -93,6 +100,7 @@ def publish(plans: Plans) -> Published:
     unsealed = _manifest(plans, shards, report, packed)
     existing = _existing(folder)
     if existing is not None and _same(existing, unsealed, shards, packed, folder):
+        _remove_unfinished(folder)
         return Published(folder, existing, tuple(shards), report, False)
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,8 +117,11 @@ def _replace(
     report: dict[str, Any],
     folder: Path,
 ) -> Published:
-    """Take the manifest away, put everything in its place, and seal it."""
+    """Take the manifest away, and what else would be wrong; put everything in its place, and seal it."""
     (folder / MANIFEST_NAME).unlink(missing_ok=True)
+    for name in TOLD_OF_IT:
+        (folder / name).unlink(missing_ok=True)
+    _remove_older_indices(plans, shards, folder)
     fsync_directory(folder)
     _link(plans, shards, folder)
     if damaged := [key for each in packed for key in each.link(folder)]:
@@ -191,6 +202,14 @@ def _link(plans: Plans, shards: Sequence[Shard], folder: Path) -> None:
     damaged = [entry.key for entry, good in zip(entries, intact, strict=True) if not good]
     if damaged:
         raise DamagedEntries(pack.STAGE, damaged)
+
+
+def _remove_older_indices(plans: Plans, shards: Sequence[Shard], folder: Path) -> None:
+    """A pair of new tokens and an older index may be of equal sizes, so that other tools read it."""
+    for shard, entry in zip(shards, plans.entries[pack.STAGE], strict=True):
+        older, newer = idx_path(folder / shard.name), idx_path(entry.file(pack.STEM))
+        if older.exists() and not older.samefile(newer):
+            older.unlink()
 
 
 def _is_intact(folder: Path, shard: Shard) -> bool:
@@ -274,6 +293,14 @@ def _remove_stale(
         is_old = is_ours and path.name not in current
         if is_temporary(path) or (is_old and not path.name.startswith(".")):
             path.unlink()
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """What a run that was killed after it had sealed the corpus left of its report."""
+    if any(map(is_temporary, folder.iterdir())) and (folder / MARKER).exists():
+        with exclusive(folder / MARKER):
+            for path in filter(is_temporary, folder.iterdir()):
+                path.unlink(missing_ok=True)
 
 
 def _manifest(

@@ -123,8 +123,6 @@ def run(
         write_html(published.folder / HTML_NAME, published.report, published.manifest.content_digest)
         if verdicts:
             write_verdicts(plans, published.folder / VERDICTS_NAME)
-        elif published.is_new:
-            (published.folder / VERDICTS_NAME).unlink(missing_ok=True)
         write_atomic(work / "last.json", json.dumps(record_of(plans, list(finished.values()))).encode())
     return RunResult(published, published.report, tasks_run, time.perf_counter() - started)
 

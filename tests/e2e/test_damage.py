@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+import dataprep.publish as publishing
 import dataprep.run as conductor
 from dataprep import task
 from dataprep.run import run
 from manifests.errors import UserError
+from manifests.files import link_or_copy
 from manifests.verify import verify
 from tests.e2e.corpora import again, digests, document, make_recipe, recipe_data, write_inputs
 
@@ -206,6 +208,49 @@ def test_what_a_killed_run_left_in_the_output_is_swept(workspace: Path) -> None:
     (workspace / "out" / "manifest.json").unlink()
     again(workspace)
     assert not list((workspace / "out").glob(".tmp-*"))
+    # And what one left that had sealed the corpus.
+    (workspace / "out" / ".tmp-0123-report.json").write_bytes(b"half")
+    (workspace / "out.work" / ".tmp-0123-last.json").write_bytes(b"half")
+    again(workspace)
+    assert not list(workspace.rglob(".tmp-*"))
+
+
+def test_a_run_killed_between_two_files_of_a_shard_leaves_no_pair_of_old_and_new(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tools that read no manifest would take the pair for a shard."""
+
+    def stop(source: Path, target: Path) -> None:
+        if target.suffix == ".idx":
+            raise KeyboardInterrupt
+        link_or_copy(source, target)
+
+    monkeypatch.setattr(publishing, "link_or_copy", stop)
+    before = (workspace / "out" / "web-train-00000.bin").read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        again(workspace, seed=18)
+    assert (workspace / "out" / "web-train-00000.bin").read_bytes() != before
+    assert not (workspace / "out" / "web-train-00000.idx").exists()
+    assert not (workspace / "out" / "manifest.json").exists()
+
+
+def test_what_is_told_of_an_older_corpus_never_lies_beside_a_new_one(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(make_recipe(workspace), workers=0, verdicts=True)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conductor, "write_report", stop)
+        with pytest.raises(KeyboardInterrupt):
+            again(workspace, seed=18)
+    names = {path.name for path in (workspace / "out").iterdir()}
+    assert "manifest.json" in names and not names & {"report.json", "report.html", "verdicts.parquet"}
+    again(workspace, seed=18)
+    names = {path.name for path in (workspace / "out").iterdir()}
+    assert {"report.json", "report.html"} <= names and "verdicts.parquet" not in names
 
 
 def test_a_link_to_itself_is_named(tmp_path: Path) -> None:
