@@ -66,7 +66,7 @@ def write_atomic(path: StrPath, *parts: Bytes) -> None:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             for part in parts:
-                _write_all(descriptor, memoryview(part).cast("B"), path)
+                write_all(descriptor, memoryview(part).cast("B"), path)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -176,7 +176,7 @@ def check_free_space(directory: StrPath, needed_bytes: int) -> None:
         )
 
 
-def _write_all(descriptor: int, data: memoryview, path: Path) -> None:
+def write_all(descriptor: int, data: Bytes, path: Path) -> None:
     """Write every byte. One call may write less (a signal, a nearly full disk); no progress is an error."""
     position = 0
     while position < len(data):

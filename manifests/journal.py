@@ -3,7 +3,8 @@ there.
 
 A line of JSON for each shard, with what the file system said of its four files (size, times, inode) when
 they were read. A shard is passed over only while all of that is still so, and only under the same manifest.
-The journal is removed when a verification comes to its end, so the next one reads every byte again.
+The journal is removed when a verification comes to its end, so the next one reads every byte again. A line
+is written by one call and may be cut off by a kill: then it counts for nothing, and no other is added to it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from manifests.errors import UserError
+from manifests.files import write_all
 
 FORMAT = "headrace-verify-journal"
 VERSION = 1
@@ -33,16 +36,13 @@ class Journal:
         self._lock = threading.Lock()
         header = {"format": FORMAT, "version": VERSION, "manifest_digest": manifest_digest}
         self._sound = _read(self.path, header)
-        try:
-            if not self._sound:
-                self.path.write_text(json.dumps(header) + "\n", encoding="utf-8")
-            self._stream = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 (closed by finish or close)
-        except OSError as error:
-            raise UserError(
-                f"the journal cannot be written: {error.strerror}",
-                where=str(self.path),
-                hint="verify without --resume, or make the folder writable",
-            ) from error
+        with self._explained():
+            # In its place: half a journal is one, and a corpus gets no file that a kill leaves for good.
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+            known = b"".join(map(_line, [header, *self._sound.values()]))
+            if self.path.read_bytes() != known:
+                os.ftruncate(self._file, 0)
+                write_all(self._file, known, self.path)
 
     def last_key(self, shard: str, files: Sequence[Path]) -> str | None:
         """The last key of a shard that was sound and is as it was; None when it must be read."""
@@ -54,17 +54,28 @@ class Journal:
         now = stat_of(files)
         if now is None or now != before:
             return
-        with self._lock:
-            self._stream.write(json.dumps({"shard": shard, "stat": now, "last_key": last_key}) + "\n")
-            self._stream.flush()
+        line = _line({"shard": shard, "stat": now, "last_key": last_key})
+        with self._lock, self._explained():
+            write_all(self._file, line, self.path)
 
     def finish(self) -> None:
         """The verification came to its end: nothing is left to go on from."""
-        self._stream.close()
+        self.close()
         self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        self._stream.close()
+        os.close(self._file)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise UserError(
+                f"the journal cannot be written: {error.strerror}",
+                where=str(self.path),
+                hint="verify without --resume, or make room, or make the folder writable",
+            ) from error
 
 
 def stat_of(files: Sequence[Path]) -> Stat | None:
@@ -89,6 +100,10 @@ def _read(path: Path, header: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         str(record["shard"]): record for record in records[1:] if {"shard", "stat", "last_key"} <= set(record)
     }
+
+
+def _line(record: dict[str, Any]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from manifests import verify as module
 from manifests.errors import UserError
 from manifests.manifest import load_manifest
 from manifests.store import verify
+from tests.faults.points import BROKEN_DISK, FULL_DISK, Killed, watched
 from tests.manifests.corpora import Part, make_corpus
 
 PARTS = [Part("code", "train", (40 + number,) * 3) for number in range(6)]
@@ -105,6 +106,41 @@ def test_a_line_that_was_cut(folder: Path, read: list[str]) -> None:
     journal = stopped_after(3, folder, read)
     journal.write_bytes(journal.read_bytes()[:-9])
     assert verify(folder, journal=journal).ok and len(read) == 4
+
+
+def test_a_journal_cut_at_any_byte(folder: Path, read: list[str]) -> None:
+    """Whatever a kill left of it: no shard is passed over that was not found sound, and no line is spoilt by
+    the one before it."""
+    journal = stopped_after(3, folder, read)
+    path = folder / "code" / "train-00004.bin"
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+    wanted = verify(folder)
+    data = journal.read_bytes()
+    ends = [at for at in range(len(data)) if data[at : at + 1] == b"\n"]
+    for size in [*range(0, len(data) + 1, 37), *ends, *(end + 1 for end in ends)]:
+        journal.write_bytes(data[:size])
+        read.clear()
+        kept = sum(size >= end for end in ends[1:])
+        stopped_after(5 - kept, folder, read)  # the journal is gone on with
+        assert verify(folder, journal=journal) == wanted and "code/train-00000" not in read
+
+
+@pytest.mark.parametrize("kind", ["kill", BROKEN_DISK, FULL_DISK])
+def test_wherever_its_writing_fails(kind: str | int, folder: Path, read: list[str]) -> None:
+    whole, journal = verify(folder), folder / module.JOURNAL_NAME
+    with watched() as points:
+        verify(folder, journal=journal)
+    assert points.calls.count("write") == 1 + len(PARTS)
+    for at in range(1, len(points.calls)):
+        with watched(at, kind), pytest.raises((Killed, UserError)) as caught:
+            verify(folder, journal=journal)
+        if kind != "kill":
+            assert isinstance(caught.value, UserError) and caught.value.where == str(journal)
+        read.clear()
+        assert verify(folder, journal=journal) == whole
+        # After an error, a shard that was being read may be noted, too.
+        found = len(PARTS) - len(read) - max(0, at - 2)
+        assert found == 0 if kind == "kill" else 0 <= found <= 1
 
 
 def test_an_entry_names_the_manifest_and_the_files(folder: Path, read: list[str]) -> None:

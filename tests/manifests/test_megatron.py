@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from manifests.shard import ShardReader, bin_path, dtype_for_vocab, idx_path, write_shard
+from manifests.shard import ShardReader, bin_path, dtype_for_vocab, encode_index, idx_path, write_shard
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +73,23 @@ def test_the_same_rule_for_the_dtype(megatron: ModuleType) -> None:
     for vocab_size in (1, 50_257, 65_499, 65_500, 65_535, 65_536, 70_000, 2**31):
         theirs = megatron.DType.optimal_dtype(vocab_size)
         assert dtype_for_vocab(vocab_size) == np.dtype(theirs)
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "int32"])
+def test_megatron_reads_beyond_32_bits(dtype: str, megatron: ModuleType, tmp_path: Path) -> None:
+    """More than 2^31 tokens in more than 2^32 bytes, in a sparse file; the last token of each document is
+    really there."""
+    lengths = [2**30, 5, 2**30 + 7, 3, 2**29]
+    ends = np.cumsum(lengths) * np.dtype(dtype).itemsize
+    assert sum(lengths) > 2**31 and ends[-1] > 2**32
+    idx_path(tmp_path / "s").write_bytes(encode_index(np.array(lengths), dtype))
+    with open(bin_path(tmp_path / "s"), "wb") as stream:
+        stream.truncate(int(ends[-1]))
+        for number, end in enumerate(ends):
+            stream.seek(int(end) - np.dtype(dtype).itemsize)
+            stream.write(np.array([number + 1], dtype).tobytes())
+    theirs, ours = megatron.IndexedDataset(str(tmp_path / "s"), mmap=True), ShardReader(tmp_path / "s")
+    for number, length in enumerate(lengths):
+        found = theirs.get(number, offset=max(0, length - 4), length=min(length, 4))
+        assert found.tolist() == ours.document(number)[-4:].tolist() and found[-1] == number + 1
+    bin_path(tmp_path / "s").unlink()

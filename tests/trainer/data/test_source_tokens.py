@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis.strategies as st
@@ -10,6 +11,7 @@ from hypothesis import given
 
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
+from manifests.shard import ShardReader, bin_path, encode_index, idx_path
 from tests.manifests.corpora import Part, make_corpus
 from tests.trainer.data.plans import FakeCorpus, spec
 from trainer.data.rows import RowPlan
@@ -48,6 +50,55 @@ def test_any_window(corpus: Corpus, whole: np.ndarray, start: int, end: int) -> 
     np.testing.assert_array_equal(found, whole[start:end])
     expected = [first - start for first in FIRSTS if start <= first < end]
     assert tokens.document_starts(start, end - start).tolist() == expected
+
+
+@given(
+    lengths=st.lists(
+        st.lists(st.integers(2**29, 2**31 - 1) | st.integers(1, 1000), min_size=1, max_size=3),
+        min_size=2,
+        max_size=4,
+    ),
+    dtype=st.sampled_from(["uint16", "int32"]),
+)
+def test_beyond_32_bits(
+    lengths: list[list[int]], dtype: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Sparse files stand for the shards; the last token of each document is really there."""
+    folder, size = tmp_path_factory.mktemp("sparse"), np.dtype(dtype).itemsize
+    number = 0
+    for index, shard in enumerate(lengths):
+        idx_path(folder / str(index)).write_bytes(encode_index(np.array(shard), dtype))
+        with open(bin_path(folder / str(index)), "wb") as stream:
+            stream.truncate(sum(shard) * size)
+            for end in np.cumsum(shard).tolist():
+                number += 1
+                stream.seek((end - 1) * size)
+                stream.write(np.array([number], dtype).tobytes())
+    tokens = SourceTokens(Sparse(folder, lengths, dtype), "web")  # type: ignore[arg-type]
+    ends = np.cumsum([length for shard in lengths for length in shard]).tolist()
+    assert tokens.num_tokens == ends[-1]
+    for document, end in enumerate(ends):
+        assert tokens.read(end - 1, 1).tolist() == [document + 1]
+        after = min(2, ends[-1] - end)
+        wanted = [start - end + 1 for start in (0, *ends[:-1]) if end - 1 <= start < end + after]
+        assert tokens.document_starts(end - 1, 1 + after).tolist() == wanted
+    for index in range(len(lengths)):
+        bin_path(folder / str(index)).unlink()
+
+
+class Sparse:
+    """What SourceTokens asks of a corpus."""
+
+    def __init__(self, folder: Path, lengths: list[list[int]], dtype: str) -> None:
+        self._folder = folder
+        self._shards = [SimpleNamespace(index=at, tokens=sum(shard)) for at, shard in enumerate(lengths)]
+        self.manifest = SimpleNamespace(dtype=dtype)
+
+    def shards_of(self, source: str, subset: str) -> list[SimpleNamespace]:
+        return self._shards
+
+    def reader(self, shard: SimpleNamespace) -> ShardReader:
+        return ShardReader(self._folder / str(shard.index))
 
 
 def test_subsets_are_apart(corpus: Corpus) -> None:
