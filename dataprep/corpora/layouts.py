@@ -32,16 +32,35 @@ def token_files(pattern: str) -> list[Path]:
     if path.is_dir():
         found: Iterator[Path] = path.iterdir()
     elif path.is_file():
+        if path.name.endswith(SIDE_SUFFIXES):
+            raise UserError(
+                "this file belongs to a token file and holds no tokens", where=pattern, hint="name that one"
+            )
         return [path]
     else:
         parent = path.parent
         found = parent.glob(path.name) if parent.is_dir() else iter(())
-    files = [each for each in sorted(found) if each.is_file() and not each.name.endswith(SIDE_SUFFIXES)]
+    there = [each for each in sorted(found) if each.is_file()]
+    for each in there:
+        if (tokens := _tokens_of(each)) is not None and not tokens.is_file():
+            raise UserError(
+                f"there is an index and no {tokens.name}",
+                where=str(each),
+                hint="what wrote it did not come to its end, or the file was lost; both are needed",
+            )
+    files = [each for each in there if not each.name.endswith(SIDE_SUFFIXES)]
     if not files:
         raise UserError(
             "no token file is here", where=pattern, hint="give a file, a folder, or a quoted pattern"
         )
     return files
+
+
+def _tokens_of(path: Path) -> Path | None:
+    """Of an index, the token file that it is of."""
+    if path.name.endswith(".ds.index"):
+        return path.with_suffix("")
+    return path.with_suffix(".bin") if path.suffix == ".idx" else None
 
 
 def read_token_file(path: Path, layout: str, dtype: str | None, eos_id: int | None) -> TokenFile:

@@ -239,6 +239,23 @@ def test_pointers_that_overflowed(tmp_path: Path) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("layout", "index"), [("megatron uint16", "a.idx"), ("datatrove uint16", "a.ds.index")]
+)
+def test_an_index_without_its_tokens(layout: str, index: str, tmp_path: Path) -> None:
+    """Megatron-LM issue 1052: a preprocessing that ended without writing a `.bin`."""
+    (tmp_path / "in").mkdir()
+    files.write_datatrove(tmp_path / "in" / "other.ds", files.encoded())
+    path = WRITERS[layout](tmp_path / "in", files.encoded())
+    with pytest.raises(UserError, match="belongs to a token file and holds no tokens"):
+        bring_in(tmp_path, tmp_path / "in" / index)
+    path.unlink()
+    for place in (tmp_path / "in", tmp_path / "in" / "*"):
+        with pytest.raises(UserError, match=f"there is an index and no {path.name}") as caught:
+            bring_in(tmp_path, place)
+        assert caught.value.where == str(tmp_path / "in" / index) and not (tmp_path / "out").exists()
+
+
 def remove_bytes(path: Path, count: int) -> None:
     os.truncate(path, path.stat().st_size - count)
 
