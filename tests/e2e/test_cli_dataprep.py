@@ -104,6 +104,7 @@ def test_every_verb_explains_itself(verb: str) -> None:
     assert "--json" in shown.stdout
 
 
+@pytest.mark.slow
 def test_a_second_run_on_the_same_work_folder_is_refused(tmp_path: Path) -> None:
     write_inputs(tmp_path / "in")
     path = write_recipe(tmp_path)
@@ -151,6 +152,7 @@ def test_names_of_files_reach_a_terminal_without_their_escapes(tmp_path: Path) -
     assert "\x1b" not in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_quick_look(folder: Path) -> None:
     recipe = folder / "recipe.yaml"
     planned = dataprep("plan", recipe, "--sample", "50%", "--json")

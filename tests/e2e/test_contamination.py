@@ -61,6 +61,7 @@ def test_a_built_corpus_is_checked(folder: Path) -> None:
     assert "66.67 %" in shown.stdout, shown.stderr
 
 
+@pytest.mark.slow
 def test_a_run_drops_what_is_contaminated_whatever_the_workers(folder: Path) -> None:
     steps = [{"normalize": {}}, step(folder), {"exact_dedup": {}}]
     made = []

@@ -149,6 +149,7 @@ def test_beginnings_are_whole_characters(texts: list[str], limit: int) -> None:
         found.decode()
 
 
+@pytest.mark.slow
 def test_two_processes(tmp_path: Path) -> None:
     """Through the command line: the same file, byte for byte."""
     pattern = write(tmp_path, "prose", PROSE)
