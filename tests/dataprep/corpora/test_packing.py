@@ -171,7 +171,7 @@ def test_combined_corpora_keep_what_all_have(packed: Path, made: Path, tmp_path:
 
 
 def test_a_published_corpus_has_its_packings(packed: Path, tmp_path: Path) -> None:
-    target = publish(packed, tmp_path / "root")
+    target = Path(publish(packed, tmp_path / "root").place)
     assert verify(target).ok and not verify(target).warnings
     assert (target / "web-train-00000.packing-16").is_file()
 
