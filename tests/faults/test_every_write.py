@@ -23,6 +23,7 @@ import pytest
 from dataprep.corpora.combining import combine
 from dataprep.corpora.exporting import TARGETS, export
 from dataprep.corpora.importing import import_corpus
+from dataprep.corpora.packing import pack_corpus
 from dataprep.corpora.spec import ImportSpec
 from dataprep.recipe import load_recipe
 from dataprep.run import run
@@ -95,8 +96,8 @@ def case_of(at: Path, make: Callable[[], object], out: Path, goes_on: bool = Fal
 # --- what is made ------------------------------------------------------------------------------------------
 
 
-SHARDS = {"tokens": 2000}
-"""One for each source and subset: enough for every call there is."""
+SHARDS = {"tokens": 2000, "pack": "best_fit", "sequence_lengths": [32]}
+"""One for each source and subset: enough for every call there is. With packed rows."""
 
 
 def run_in(folder: Path) -> object:
@@ -159,6 +160,13 @@ def combining(folder: Path, base: Path) -> Case:
     return case_of(at, make, at / "out")
 
 
+def packing(folder: Path, base: Path) -> Case:
+    """For another length of row."""
+    at = folder / "w"
+    made = laid(base, at / "one")
+    return case_of(at, lambda: pack_corpus(made, at / "out", [16]), at / "out")
+
+
 def exporting(folder: Path, base: Path, to: str) -> Case:
     at = folder / "w"
     made = laid(base, at / "out")
@@ -177,6 +185,7 @@ CASES: dict[str, Callable[[Path, Path], Case]] = {
     "import": lambda folder, _: importing(folder, "uint16"),
     "import, written anew": lambda folder, _: importing(folder, "int64"),
     "combine": combining,
+    "pack": packing,
     "publish": publishing,
     **{f"export to {to}": partial(exporting, to=to) for to in TARGETS},
 }
