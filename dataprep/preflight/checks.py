@@ -31,12 +31,14 @@ from dataprep.readers.fields import wanted
 from dataprep.readers.formats import FORMATS_BY_SUFFIX, resolve
 from dataprep.readers.listing import InputFile, list_inputs
 from dataprep.recipe import Input, Recipe
+from dataprep.recipe.model import Tokenizer
 from dataprep.steps import step_of
 from dataprep.steps.base import consulted
 from dataprep.steps.ranking import DedupParams
 from dataprep.tokenizers import describe
 from dataprep.tokenizers.backends import reference_name
 from dataprep.tokenizers.files import load_tokenizer
+from dataprep.tokenizers.unigram import least_vocab_size
 from manifests.errors import UserError
 from manifests.nodes import Loc
 from manifests.problems import Problem
@@ -169,17 +171,33 @@ def _check_steps(recipe: Recipe) -> Iterator[Problem]:
             yield Problem(("steps", index, entry.name), _one_line(error))
 
 
+def _check_training(settings: Tokenizer) -> Iterator[Problem]:
+    """Whether a tokenizer can be trained as the recipe asks, and encode as it asks."""
+    assert settings.train is not None
+    unigram = settings.train.model == "unigram"
+    reference = "sentencepiece" if unigram else "tokenizers"
+    if settings.engine not in ("auto", reference):
+        message = f"{settings.engine} cannot encode with what is trained here; its reference is {reference}"
+        yield Problem(("tokenizer", "engine"), message)
+    if not unigram:
+        if settings.prepend_bos:
+            message = "what is trained here has no begin-of-text token to prepend; say prepend_bos: false"
+            yield Problem(("tokenizer", "prepend_bos"), f"{message}, or train: {{model: unigram}}")
+        return
+    least = least_vocab_size(settings.prepend_bos)
+    if settings.train.vocab_size < least:
+        message = f"a Unigram vocabulary needs {least} ids for bytes, special tokens and one character"
+        yield Problem(("tokenizer", "train", "vocab_size"), message)
+    if importlib.util.find_spec(reference) is None:
+        message = "sentencepiece trains Unigram vocabularies: pip install 'headrace[sentencepiece]'"
+        yield Problem(("tokenizer", "train", "model"), message)
+
+
 def _check_tokenizer(recipe: Recipe) -> tuple[int, list[Problem]]:
     """Bytes of a token id, and what is wrong with the tokenizer's file."""
     settings = recipe.tokenizer
     if settings.train is not None:
-        if settings.engine == "sentencepiece":
-            message = "sentencepiece cannot encode with what is trained here; its reference is tokenizers"
-            return 2, [Problem(("tokenizer", "engine"), message)]
-        if settings.prepend_bos:
-            message = "what is trained here has no begin-of-text token to prepend; say prepend_bos: false"
-            return 2, [Problem(("tokenizer", "prepend_bos"), message)]
-        return dtype_for_vocab(settings.train.vocab_size).itemsize, []
+        return dtype_for_vocab(settings.train.vocab_size).itemsize, list(_check_training(settings))
     at = ("tokenizer", "file")
     try:
         definition = load_tokenizer(Path(str(settings.file)))

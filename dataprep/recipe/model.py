@@ -101,9 +101,11 @@ class Source(Record):
 
 
 class TrainTokenizer(Record):
-    """A byte-level BPE vocabulary, trained on a sample of what is kept."""
+    """A vocabulary, trained on a sample of what is kept: byte-level BPE (a tokenizer.json), or Unigram (a
+    SentencePiece model, for which `sentencepiece` must be installed)."""
 
     vocab_size: Annotated[Count, Field(ge=257, le=2**31 - 1)]  # 256 bytes and the end-of-text token
+    model: Literal["bpe", "unigram"] = "bpe"
     sample_bytes: Annotated[Size, Field(ge=1)] = 50_000_000
 
 

@@ -12,13 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from dataprep.cache import Cache, Entry, key_of
-from dataprep.columns import concat
+from dataprep.columns import Texts, concat
 from dataprep.recipe import Recipe
 from dataprep.recipe.model import PROBE_BYTES
 from dataprep.stages import sample
 from dataprep.stages.base import Task, input_changed
-from dataprep.tokenizers import EngineChoice, choose_engine, describe, strip_special, train_bpe
-from dataprep.tokenizers.files import JSON_FILE, Definition, file_name, read_tokenizer, stored
+from dataprep.tokenizers import (
+    EngineChoice,
+    choose_engine,
+    describe,
+    strip_special,
+    train_bpe,
+    train_unigram,
+)
+from dataprep.tokenizers.files import JSON_FILE, MODEL_FILE, Definition, file_name, read_tokenizer, stored
+from dataprep.tokenizers.unigram import BOS_TOKEN
 from manifests.errors import UserError
 from manifests.files import write_atomic
 from manifests.fingerprint import digest_bytes
@@ -36,7 +44,11 @@ def task_of(recipe: Recipe, samples: Sequence[Entry]) -> Task:
     described: dict[str, Any] = {"special_tokens": settings.special_tokens, "engine": settings.engine}
     payload = dict(described)
     if settings.train is not None:
-        described["train"] = payload["train"] = settings.train.model_dump(mode="json")
+        train = settings.train.model_dump(mode="json")
+        if settings.train.model == "unigram":
+            file = MODEL_FILE
+            train["bos"] = BOS_TOKEN if settings.prepend_bos else None
+        described["train"] = payload["train"] = train
     else:
         definition = read_tokenizer(Path(str(settings.file)))
         file = file_name(definition)
@@ -61,7 +73,7 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
                 "no document is left to train a tokenizer on",
                 hint="run with a tokenizer file or with fewer steps, and read the report",
             )
-        definition: Definition = train_bpe(texts.to_strings(), payload["train"]["vocab_size"])
+        definition = _trained(texts, payload["train"])
     else:
         definition = read_tokenizer(Path(payload["file"]))
         if digest_bytes(stored(definition)) != payload["digest"]:
@@ -87,6 +99,12 @@ def execute(payload: Mapping[str, Any], cache: Cache, folder: Path) -> dict[str,
         if "train" in payload
         else None,
     }
+
+
+def _trained(texts: Texts, train: Mapping[str, Any]) -> Definition:
+    if train["model"] == "unigram":
+        return train_unigram(texts.to_strings(), train["vocab_size"], bos=train["bos"])
+    return train_bpe(texts.to_strings(), train["vocab_size"])
 
 
 def encoding_file(file: str) -> str:

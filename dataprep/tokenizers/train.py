@@ -2,7 +2,7 @@
 
 Byte-level BPE after GPT-2 (Radford et al. 2019): text is cut by GPT-2's regular expression, every cut is a
 string of bytes, and `tokenizers` merges the most frequent pair until the vocabulary is full. Which texts are
-sampled is the caller's choice; how the result is read is in special.py.
+sampled is the caller's choice; how the result is read is in special.py. The other kind is in unigram.py.
 """
 
 from __future__ import annotations

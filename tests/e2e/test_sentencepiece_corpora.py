@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -14,12 +15,15 @@ from dataprep.corpora.exporting import export
 from dataprep.corpora.importing import import_corpus
 from dataprep.corpora.peek import peek
 from dataprep.corpora.spec import ImportSpec
+from dataprep.recipe import recipe_of
+from dataprep.stages.tokenizer import task_of
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from manifests.verify import verify
 from tests.dataprep.corpora.runs import TEXTS, make_run
 from tests.dataprep.corpora.test_exporting import rows_of
 from tests.dataprep.tokenizers.models import BYTE_BPE, UNIGRAM, trained
+from tests.e2e.corpora import digests
 
 pytest.importorskip("sentencepiece")
 
@@ -84,6 +88,60 @@ def test_a_unigram_model_cannot_give_every_text_back(tmp_path: Path) -> None:
     assert result.inexact == result.documents == 100
 
 
+def test_a_unigram_model_trained_by_the_recipe(tmp_path: Path) -> None:
+    texts = {
+        **TEXTS,
+        "zh": [f"\u6c34\u8f66{number}\u8f6c\uff0c  \u78e8\u574a\u3002\n" for number in range(30)],
+    }
+    train = {"vocab_size": 340, "model": "unigram"}
+    made = make_run(tmp_path, texts=texts, tokenizer={"train": train})
+    manifest = open_corpus(made).manifest
+    info = manifest.tokenizer
+    assert (info.file, info.engine, info.vocab_size) == ("tokenizer.model", "sentencepiece", 340)
+    assert (info.eos_id, info.bos_id, info.prepend_bos) == (1, None, False)
+    assert 'refuses it: Unsupported model type "Unigram"' in info.engine_reason
+    assert manifest.lineage.tools["sentencepiece"] == version("sentencepiece")
+    assert verify(made).ok
+    (shown,) = peek(made, document="zh-7")["documents"]
+    assert shown["text"] == texts["zh"][7] and shown["is_exact"]
+    assert export(made, tmp_path / "texts", "parquet").inexact == 0
+    rows = rows_of(tmp_path / "texts")
+    assert sorted(row["text"] for row in rows) == sorted(itertools.chain(*texts.values()))
+    assert all(row["is_exact"] for row in rows)
+
+    first, work = digests(made), Path(f"{made}.work")
+    before = {path.parent for path in work.rglob("receipt.json")}
+    make_run(tmp_path, texts=texts, tokenizer={"train": train})
+    assert {path.parent for path in work.rglob("receipt.json")} == before
+    other = make_run(tmp_path / "elsewhere", texts=texts, tokenizer={"train": train})
+    assert digests(other)["tokenizer.model"] == first["tokenizer.model"]
+
+    begun = make_run(tmp_path, texts=texts, tokenizer={"train": train, "prepend_bos": True})
+    info = open_corpus(begun).manifest.tokenizer
+    assert (info.eos_id, info.bos_id, info.prepend_bos) == (1, 2, True)
+    assert verify(begun).ok
+    new = {path.parent for path in work.rglob("receipt.json")} - before
+    assert {path.parts[-3] for path in new} == {"tokenizer", "write", "pack"}
+
+
+def test_the_version_of_the_trainer_is_in_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = {"corpus": "c", "version": "1.0.0", "sources": {"a": {"path": "a"}}, "output": str(tmp_path)}
+    keys = {}
+    for model in ("bpe", "unigram"):
+        recipe = recipe_of(data | {"tokenizer": {"train": {"vocab_size": 400, "model": model}}})
+        keys[model] = task_of(recipe, []).key
+        monkeypatch.setattr("dataprep.stages.tokenizer.version", lambda name: f"{version(name)}.{name}")
+        keys[f"{model}, other"] = task_of(recipe, []).key
+        monkeypatch.setattr(
+            "dataprep.stages.tokenizer.version",
+            lambda name: version(name) + ("9" if name == "sentencepiece" else ""),
+        )
+        keys[f"{model}, other sentencepiece"] = task_of(recipe, []).key
+        monkeypatch.undo()
+    assert keys["bpe"] == keys["bpe, other sentencepiece"] != keys["bpe, other"]
+    assert len({key for name, key in keys.items() if name.startswith("unigram")}) == 3
+
+
 def test_another_kind_in_the_same_folder(tmp_path: Path) -> None:
     made = make_run(tmp_path)
     kept = (made / "tokenizer.json").read_bytes()
@@ -101,6 +159,13 @@ def test_preflight_names_what_does_not_fit(tmp_path: Path) -> None:
         make_run(tmp_path, tokenizer={"file": str(tmp_path / "m.model"), "engine": "tokenizers"})
     with pytest.raises(UserError, match="sentencepiece cannot encode with what is trained here"):
         make_run(tmp_path, tokenizer={"train": {"vocab_size": 300}, "engine": "sentencepiece"})
+    unigram = {"vocab_size": 258, "model": "unigram"}
+    with pytest.raises(UserError) as error:
+        make_run(tmp_path, tokenizer={"train": unigram, "engine": "tokenizers"})
+    assert re.search(
+        r"yaml:\d+: tokenizer.engine: tokenizers cannot encode .*sentencepiece$", str(error.value), re.M
+    )
+    assert re.search(r"yaml:\d+: tokenizer.train.vocab_size: a Unigram .* needs 259 ids", str(error.value))
     (tmp_path / "bad.model").write_bytes(b"\n\x03abc")
     with pytest.raises(UserError, match="not a SentencePiece model"):
         make_run(tmp_path, tokenizer={"file": str(tmp_path / "bad.model")})
@@ -114,3 +179,6 @@ def test_preflight_says_what_to_install(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("dataprep.preflight.checks.importlib.util.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"SentencePiece model: pip install 'headrace\[sentencepiece\]'"):
         make_run(tmp_path, tokenizer={"file": str(tmp_path / "m.model")})
+    trains = r"yaml:\d+: tokenizer.train.model: .*: pip install 'headrace\[sentencepiece\]'"
+    with pytest.raises(UserError, match=trains):
+        make_run(tmp_path, tokenizer={"train": {"vocab_size": 400, "model": "unigram"}})
