@@ -329,7 +329,12 @@ def export(
 
 
 def train_tokenizer(
-    output: Annotated[Path, typer.Option(help="The tokenizer.json to write; a report lies beside it.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            help="The tokenizer.json or, for unigram, the .model to write; a report lies beside it."
+        ),
+    ],
     source: Annotated[list[str], typer.Option(metavar="NAME=FILES", help="Files to train on (repeatable).")],
     vocab_size: Annotated[int, typer.Option(help="Ids, bytes and the end-of-text token included.")],
     weight: Annotated[
@@ -338,12 +343,17 @@ def train_tokenizer(
     sample: Annotated[str, typer.Option(metavar="SIZE", help="Text to train on, in all.")] = "100MB",
     seed: Annotated[int, typer.Option(help="Of the choice of texts.", min=0)] = 0,
     text: Annotated[str, typer.Option(help="The field that holds the text.")] = "text",
+    model: Annotated[str, typer.Option(help="bpe (byte-level), or unigram (needs sentencepiece).")] = "bpe",
+    language_field: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=FIELD", help="What names a source's languages, to measure each."),
+    ] = [],  # noqa: B006
     compare: Annotated[
         list[Path], typer.Option(metavar="FILE", help="Another tokenizer to measure (repeatable).")
     ] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
-    """Train a byte-level BPE tokenizer on a sample of files, and measure it beside others.
+    """Train a tokenizer on a sample of files, and measure it beside others.
 
     The same texts, weights and seed give the same bytes.
     """
@@ -355,7 +365,10 @@ def train_tokenizer(
         weights = {name: float(share) for name, share in map(_pair, weight)}
     except ValueError as error:
         raise UserError(str(error), where="--sample, --weight") from error
-    training = TokenizerTraining(vocab_size, sample_bytes, weights, seed, text)
+    languages = dict(map(_pair, language_field))
+    training = TokenizerTraining(
+        vocab_size, sample_bytes, weights, seed, text, model=model, languages=languages
+    )
     report = learn(_lists(source), output, training, compare, Narrator())
     if as_json:
         _print_json(report)

@@ -25,6 +25,7 @@ MAX_TEXT_BYTES = 1 << 20
 """Of a longer text the beginning counts, so that one file does not become the sample."""
 
 Keys = npt.NDArray[np.uint64]
+Labels = npt.NDArray[np.str_]
 
 
 def key_for(seed: int) -> bytes:
@@ -51,13 +52,16 @@ class Sample:
     """Of all that were offered, as far as they count."""
     _texts: list[Texts] = field(default_factory=list)
     _keys: list[Keys] = field(default_factory=list)
+    _labels: list[Labels] = field(default_factory=list)
     _held_bytes: int = 0
 
-    def offer(self, texts: Texts, keys: Keys) -> None:
+    def offer(self, texts: Texts, keys: Keys, labels: Labels | None = None) -> None:
+        """labels  something to be told of each text later, such as its language"""
         self.documents += len(texts)
         self.num_bytes += texts.num_bytes
         self._texts.append(texts)
         self._keys.append(keys)
+        self._labels.append(np.full(len(texts), "") if labels is None else labels)
         self._held_bytes += texts.num_bytes
         if self._held_bytes > 2 * self.budget_bytes:
             self._prune()
@@ -67,14 +71,20 @@ class Sample:
         self._prune()
         return self._texts[0] if self._texts else Texts.from_bytes([])
 
+    def labels(self) -> Labels:
+        """Those of `texts()`."""
+        self._prune()
+        return self._labels[0] if self._labels else np.full(0, "")
+
     def _prune(self) -> None:
         if not self._texts:
             return
-        texts, keys = concat(self._texts), np.concatenate(self._keys)
-        order = np.lexsort((keys[:, 1], keys[:, 0]))
+        texts, keys, labels = concat(self._texts), np.concatenate(self._keys), np.concatenate(self._labels)
+        # Equal texts have equal keys; which of their labels comes first must not be the order of files.
+        order = np.lexsort((labels, keys[:, 1], keys[:, 0]))
         before = offsets_of(texts.lengths[order])[:-1]
         chosen = order[before < self.budget_bytes]
-        self._texts, self._keys = [texts.take(chosen)], [keys[chosen]]
+        self._texts, self._keys, self._labels = [texts.take(chosen)], [keys[chosen]], [labels[chosen]]
         self._held_bytes = self._texts[0].num_bytes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import os
 from pathlib import Path
@@ -299,7 +300,7 @@ class TestTokenizer:
         assert check(self.SOURCES, "tokenizer={file: t.json, append_eos: false}")
 
     def test_no_begin_of_text_token(self) -> None:
-        """None has what is trained here or by `train-tokenizer`; the line of the recipe is named."""
+        """None has BPE that is trained here or by `train-tokenizer`; the line of the recipe is named."""
         tokenizer = json.loads(train_bpe(["some text"] * 3, 300))
         Path("t.json").write_text(json.dumps(tokenizer))
         asked = "tokenizer={file: t.json, prepend_bos: true}"
@@ -309,6 +310,11 @@ class TestTokenizer:
         ]
         (problem,) = problems(self.SOURCES, "tokenizer.prepend_bos=true")
         assert "tokenizer.prepend_bos: what is trained here has no begin-of-text token" in problem
+        if importlib.util.find_spec("sentencepiece") is not None:
+            unigram = "tokenizer={train: {vocab_size: 400, model: unigram}, prepend_bos: true}"
+            assert check(self.SOURCES, unigram)
+            (problem,) = problems(self.SOURCES, unigram.replace("400", "259"))
+            assert "tokenizer.train.vocab_size: a Unigram vocabulary needs 260 ids" in problem
         bos = tokenizer["added_tokens"][0] | {"id": 299, "content": "<s>"}
         tokenizer["added_tokens"].append(bos)
         Path("t.json").write_text(json.dumps(tokenizer))
