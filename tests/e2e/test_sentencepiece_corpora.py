@@ -113,7 +113,8 @@ def test_a_unigram_model_trained_by_the_recipe(tmp_path: Path) -> None:
     before = {path.parent for path in work.rglob("receipt.json")}
     make_run(tmp_path, texts=texts, tokenizer={"train": train})
     assert {path.parent for path in work.rglob("receipt.json")} == before
-    other = make_run(tmp_path / "elsewhere", texts=texts, tokenizer={"train": train})
+    backwards = {source: lines[::-1] for source, lines in texts.items()}
+    other = make_run(tmp_path / "elsewhere", texts=backwards, tokenizer={"train": train})
     assert digests(other)["tokenizer.model"] == first["tokenizer.model"]
 
     begun = make_run(tmp_path, texts=texts, tokenizer={"train": train, "prepend_bos": True})
