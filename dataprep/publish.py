@@ -9,50 +9,33 @@ next run.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.metadata import version
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from dataprep.cache import exclusive
-from dataprep.chain import labels
-from dataprep.older import described, older_of
 from dataprep.packed import Packed, packed_of
 from dataprep.plan import Plans
 from dataprep.report import REPORT_NAME
 from dataprep.report.build import build_report
-from dataprep.report.contamination import checked_by_steps
 from dataprep.report.html import HTML_NAME
-from dataprep.runs import SUBSETS
-from dataprep.stages import decide, fit, index, judge, pack, tokenizer
-from dataprep.stages.decisions import decisions_of
-from dataprep.steps import step_of
+from dataprep.run_manifest import INPUTS_FILE, inputs_of, manifest_of, shards_of
+from dataprep.stages import fit, index, pack, tokenizer
 from dataprep.tokenizers.files import JSON_FILE, MODEL_FILE
 from dataprep.verdict_table import NAME as VERDICTS_NAME
 from manifests.errors import UserError
 from manifests.files import check_free_space, fsync_directory, is_temporary, link_or_copy, write_atomic
-from manifests.fingerprint import digest_bytes, digest_file, digest_value
+from manifests.fingerprint import digest_bytes, digest_file
 from manifests.manifest import (
     MANIFEST_NAME,
-    CheckedSet,
-    DedupColumns,
     DedupPart,
-    InputFile,
-    Lineage,
     Manifest,
     Shard,
-    Source,
-    StepRecord,
-    Subset,
-    TokenizerInfo,
     load_manifest,
     read_packing_list,
     read_shard_list,
-    subset_of,
     write_input_list,
 )
 from manifests.packing import is_packing
@@ -63,12 +46,9 @@ from manifests.shard import idx_path
 MARKER = ".headrace-corpus"
 """Says that this folder is ours, so that files of an older version in it may be removed."""
 
-SAMPLE = "sample"
-INPUTS_FILE = "inputs.parquet"
 SUFFIXES = (".bin", ".idx", ".documents.parquet", ".blocks")
 TOLD_OF_IT = (REPORT_NAME, HTML_NAME, VERDICTS_NAME)
 """What a run says of its corpus, written when that is sealed."""
-TOOLS = ("numpy", "pyarrow", "numba", "msgspec", "zstandard", "tokenizers", "gigatoken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +74,10 @@ class DamagedEntries(Exception):
 def publish(plans: Plans) -> Published:
     """Make the output folder hold exactly the corpus of this run."""
     folder = Path(plans.recipe.output)
-    shards = _shards(plans)
+    shards = shards_of(plans)
     packed = packed_of(plans, shards)
     report = build_report(plans, shards, [each.part for each in packed])
-    unsealed = _manifest(plans, shards, report, packed)
+    unsealed = manifest_of(plans, shards, report, packed)
     existing = _existing(folder)
     if existing is not None and _same(existing, unsealed, shards, packed, folder):
         _remove_unfinished(folder)
@@ -131,33 +111,13 @@ def _replace(
     link_or_copy(tokenized.file(unsealed.tokenizer.file), folder / unsealed.tokenizer.file)
     if digest_file(folder / unsealed.tokenizer.file).digest != unsealed.tokenizer.digest:
         raise DamagedEntries(tokenizer.STAGE, [tokenized.key])
-    write_input_list(folder / INPUTS_FILE, _inputs(plans))
+    write_input_list(folder / INPUTS_FILE, inputs_of(plans))
     packings = [seal_packings(folder, each.part, each.rows) for each in packed]
     _remove_stale(folder, shards, packed, unsealed.tokenizer.file)
     lineage = unsealed.lineage.model_copy(update={"inputs_digest": digest_file(folder / INPUTS_FILE).digest})
     update = {"lineage": lineage, "packings": packings}
     manifest = seal_corpus(folder, unsealed.model_copy(update=update), shards)
     return Published(folder, manifest, tuple(shards), report, True)
-
-
-def _dedup_part(plans: Plans) -> DedupPart | None:
-    """What later corpora are held against, if the recipe asks for it."""
-    entries = plans.entries.get(index.STAGE, ())
-    if not entries:
-        return None
-    (entry,) = entries
-    measured: dict[str, Any] = {link.label: described(link) for link in decisions_of(plans.recipe)}
-    return DedupPart(
-        documents_file=index.DOCUMENTS,
-        documents_digest=digest_file(entry.file(index.DOCUMENTS)).digest,
-        documents=entry.facts["documents"],
-        steps={
-            label: DedupColumns(
-                file=name, digest=digest_file(entry.file(name)).digest, measured=measured[label]
-            )
-            for label, name in entry.facts["files"].items()
-        },
-    )
 
 
 def _link_dedup(plans: Plans, part: DedupPart | None, folder: Path) -> None:
@@ -173,19 +133,6 @@ def _link_dedup(plans: Plans, part: DedupPart | None, folder: Path) -> None:
         link_or_copy(entry.file(name), folder / name)
         if digest_file(folder / name).digest != digest:
             raise DamagedEntries(index.STAGE, [entry.key])
-
-
-def _shards(plans: Plans) -> list[Shard]:
-    """Every shard with its place in the corpus. Names carry no digest, so a rebuilt corpus keeps them."""
-    counters: dict[tuple[str, str], int] = {}
-    shards = []
-    for task, entry in zip(plans.pack_tasks, plans.entries[pack.STAGE], strict=True):
-        source, subset = task.components["source"], task.components["subset"]
-        index = counters.get((source, subset), 0)
-        counters[source, subset] = index + 1
-        name = f"{source}-{subset}-{index:05d}"
-        shards.append(Shard(source=source, subset=subset, index=index, name=name, **entry.facts))
-    return shards
 
 
 def _link(plans: Plans, shards: Sequence[Shard], folder: Path) -> None:
@@ -301,131 +248,3 @@ def _remove_unfinished(folder: Path) -> None:
         with exclusive(folder / MARKER):
             for path in filter(is_temporary, folder.iterdir()):
                 path.unlink(missing_ok=True)
-
-
-def _manifest(
-    plans: Plans, shards: Sequence[Shard], report: dict[str, Any], packed: Sequence[Packed]
-) -> Manifest:
-    recipe = plans.recipe
-    tokenized = plans.entries[tokenizer.STAGE][0].facts
-    resolved = recipe.resolved()
-    return Manifest(
-        corpus=recipe.corpus,
-        version=recipe.version,
-        dtype=plans.dtype,  # type: ignore[arg-type]
-        tokenizer=TokenizerInfo(
-            file=tokenizer.file_of(tokenized),
-            digest=tokenized["digest"],
-            vocab_size=tokenized["vocab_size"],
-            eos_id=tokenized["eos_id"],
-            bos_id=tokenized["bos_id"],
-            append_eos=recipe.append_eos,
-            prepend_bos=recipe.prepend_bos,
-            special_tokens=tokenized["special_tokens"],
-            engine=tokenized["engine"],
-            engine_reason=tokenized["engine_reason"],
-        ),
-        sources={
-            made: Source(license=recipe.sources[origin].license, subsets=_subsets(made, shards))
-            for made, origin in recipe.outputs.items()
-        },
-        dedup=_dedup_part(plans),
-        packings=[each.part for each in packed],
-        created_by=f"headrace {version('headrace')}",
-        lineage=Lineage(
-            recipe=resolved,
-            recipe_digest=digest_value(resolved),
-            inputs_file=INPUTS_FILE,
-            inputs_digest=digest_bytes(b""),
-            steps=_step_records(plans),
-            funnel=report["funnel"],
-            tools={
-                "python": sys.version.split()[0],
-                **{name: version(name) for name in TOOLS},
-                **tokenizer.engine_versions(tokenizer.file_of(tokenized)),
-            },
-            parents=_parents(plans),
-            evals=_checked_sets(plans),
-        ),
-    )
-
-
-def _parents(plans: Plans) -> list[str]:
-    """The older corpora that this one was held against."""
-    found = {
-        older.name: load_manifest(older.documents.parent).content_digest
-        for link in decisions_of(plans.recipe)
-        for older in older_of(link)
-    }
-    return [f"{name} {digest}" for name, digest in found.items()]
-
-
-def _subsets(source: str, shards: Sequence[Shard]) -> dict[str, Subset]:
-    mine = [shard for shard in shards if shard.source == source]
-    return {subset: subset_of([each for each in mine if each.subset == subset]) for subset in SUBSETS}
-
-
-def _inputs(plans: Plans) -> list[InputFile]:
-    """Every input file once, with the digest of its extents in order."""
-    extents: dict[tuple[str, str, int], list[Any]] = {}
-    for plan in plans.splits:
-        for extent, digest in zip(plan.split.extents, plan.digests, strict=True):
-            key = (plan.split.source, extent.file.name, extent.file.size_bytes)
-            extents.setdefault(key, []).append([plan.split.format, extent.start, extent.end, digest])
-    return [
-        InputFile(source=source, name=name, size_bytes=size_bytes, digest=digest_value(ranges))
-        for (source, name, size_bytes), ranges in extents.items()
-    ]
-
-
-def _checked_sets(plans: Plans) -> list[CheckedSet]:
-    """The evaluation sets of every step `decontaminate`, and what was found of them."""
-    return [
-        CheckedSet(
-            name=tally.name,
-            digest=tally.digest,
-            definition=step.definition,
-            action=action,
-            sources=step.sources,
-            examples=tally.examples,
-            contaminated=tally.contaminated,
-            documents=tally.documents,
-        )
-        for step in checked_by_steps(plans)
-        for tally, action in step.sets
-    ]
-
-
-def _step_records(plans: Plans) -> list[StepRecord]:
-    """One record a step of the recipe, and one for each built-in choice that dropped something."""
-    funnel: list[dict[str, Any]] = plans.entries[decide.STAGE][0].facts["funnel"]
-    by_stage: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
-    for before, after in pairwise(funnel):
-        if before["source"] == after["source"]:
-            by_stage.setdefault(after["stage"], []).append((before, after))
-    entries = dict(zip(labels(plans.recipe.steps), plans.recipe.steps, strict=True))
-    records = []
-    for label in [SAMPLE, judge.MAX_BYTES, *entries, judge.ROUTE, decide.EMPTY]:
-        rows = by_stage.get(label, [])
-        if label not in entries and not rows:
-            continue
-        entry = entries.get(label)
-        limits = {name: source.max_bytes for name, source in plans.recipe.sources.items() if source.max_bytes}
-        shares = {name: source.sample for name, source in plans.recipe.sources.items()}
-        parameters: Any = {SAMPLE: shares, judge.MAX_BYTES: limits}.get(label, {})
-        sources = [after["source"] for _, after in rows]
-        records.append(
-            StepRecord(
-                name=label,
-                version=decide.VERSION if entry is None else step_of(entry.name).version,
-                parameters=parameters if entry is None else entry.parameters.model_dump(mode="json"),
-                sources=None if len(sources) == len(plans.recipe.sources) else sources,
-                documents_in={after["source"]: before["documents"] for before, after in rows},
-                documents_out={
-                    after["source"]: after["documents"] + sum(after.get("moved", {}).values())
-                    for _, after in rows
-                },
-                dropped={after["source"]: after["dropped"] for _, after in rows},
-            )
-        )
-    return records

@@ -27,7 +27,7 @@ STAGE = "pack"
 VERSION = 1
 STEM = "shard"
 """Files of an entry: shard.bin, shard.idx, shard.documents.parquet, shard.blocks; named for good in
-publish.py."""
+run_manifest.py."""
 
 
 def tasks_of(recipe: Recipe, written: Mapping[str, Sequence[Entry]], dtype: str) -> list[Task]:
