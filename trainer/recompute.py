@@ -13,6 +13,7 @@ import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,7 @@ class ShardFiles:
         self._shards = corpus.shards_of(source, subset)
         self._ends: list[int] = []
         self.num_tokens = 0
+        self._packed: dict[int, tuple[list[int], int]] = {}  # row after the last of each shard; all targets
         for shard in self._shards:
             self.num_tokens += shard.tokens
             self._ends.append(self.num_tokens)
@@ -124,29 +126,34 @@ class ShardFiles:
 
     def num_packed(self, sequence_length: int) -> tuple[int, int]:
         """(packed rows, their targets)."""
-        listed = self._corpus.packings(sequence_length)
-        mine = [listed[shard.name] for shard in self._shards]
-        return sum(each.rows for each in mine), sum(each.targets for each in mine)
+        if sequence_length not in self._packed:
+            listed = self._corpus.packings(sequence_length)
+            mine = [listed[shard.name] for shard in self._shards]
+            ends = list(accumulate(each.rows for each in mine))
+            self._packed[sequence_length] = ends, sum(each.targets for each in mine)
+        ends, targets = self._packed[sequence_length]
+        return ends[-1], targets
 
     def read_packed(self, sequence_length: int, row: int) -> tuple[np.ndarray, int, int]:
         """(tokens as uint32[S + 1], 0 where there are none; how many there are; pieces that they are of)."""
-        for shard in self._shards:
-            packing = self._corpus.packing(shard, sequence_length)
-            if row >= packing.num_rows:
-                row -= packing.num_rows
-                continue
-            dtype = self._corpus.reader(shard).dtype
-            tokens = np.zeros(sequence_length + 1, "<u4")
-            have = 0
-            pieces = range(int(packing.first_piece[row]), int(packing.first_piece[row + 1]))
-            for piece in pieces:
-                start, length = int(packing.start[piece]), int(packing.length[piece])
-                tokens[have : have + length] = np.fromfile(
-                    bin_path(self._corpus.prefix(shard)), dtype, length, offset=start * dtype.itemsize
-                )
-                have += length
-            return tokens, have, len(pieces)
-        raise IndexError(f"packed row {row} beyond the last shard")
+        if row >= self.num_packed(sequence_length)[0]:
+            raise IndexError(f"packed row {row} beyond the last shard")
+        ends, _ = self._packed[sequence_length]
+        index = bisect.bisect_right(ends, row)
+        shard = self._shards[index]
+        packing = self._corpus.packing(shard, sequence_length)
+        dtype = self._corpus.reader(shard).dtype
+        tokens = np.zeros(sequence_length + 1, "<u4")
+        have = 0
+        inside = row - (ends[index - 1] if index else 0)
+        pieces = range(int(packing.first_piece[inside]), int(packing.first_piece[inside + 1]))
+        for piece in pieces:
+            start, length = int(packing.start[piece]), int(packing.length[piece])
+            tokens[have : have + length] = np.fromfile(
+                bin_path(self._corpus.prefix(shard)), dtype, length, offset=start * dtype.itemsize
+            )
+            have += length
+        return tokens, have, len(pieces)
 
 
 class Recomputation:
@@ -255,10 +262,10 @@ class Recomputation:
             self._rows = chairman_rows(quota, self._credits, self.facts["period"])
 
     def _num_blocks(self, phase: Mapping[str, Any], k: int) -> int:
-        """N_k; 1 for a source that a packed phase leaves out."""
+        """N_k; 1 for a source that no packed phase of this length has."""
         if not _is_packed(phase):
             return int((self.files[k].num_tokens - 1) // phase["block_tokens"])
-        if self.facts["sources"][k]["name"] not in phase["quota"]:
+        if str(phase["sequence_length"]) not in self.facts["sources"][k]["packings"]:
             return 1
         return self.files[k].num_packed(phase["sequence_length"])[0]
 

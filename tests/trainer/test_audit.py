@@ -80,6 +80,23 @@ VARIANTS: dict[str, dict[str, Any]] = {
             PhaseSpec("9 steps", 8, {"code": 1, "prose": 1}, "best_fit"),
         )
     },
+    "packed, a source comes later": {
+        "phases": (
+            PhaseSpec(0, 8, {"code": 1, "prose": 1}, "best_fit"),
+            PhaseSpec("9 steps", 8, WEIGHTS, "best_fit"),
+        )
+    },
+    "packed, a source is away and comes back": {
+        "phases": (
+            PhaseSpec(0, 16, WEIGHTS),
+            PhaseSpec("5 steps", 8, {"code": 1}, "best_fit"),
+            PhaseSpec("9 steps", 8, {"prose": 1, "licences": 2}, "best_fit"),
+            PhaseSpec("12 steps", 8, WEIGHTS, "best_fit"),
+            PhaseSpec("16 steps", 16, {"prose": 1}, "best_fit"),
+            PhaseSpec("20 steps", 8, WEIGHTS),
+        ),
+        "accept_repeat": True,
+    },
     "packed and not": {
         "phases": (
             PhaseSpec(0, 8, WEIGHTS),
