@@ -2,7 +2,9 @@
 
 Ding et al., "Fewer Truncations Improve Language Modeling" (arXiv 2404.10830), section 3: sizes are taken from
 the greatest to the smallest, and each goes where it leaves the least room. A segment tree over rooms finds
-that in O(log capacity). What becomes of it is in `dataprep/fit.py`. Slow twin: `tests/reference/best_fit.py`.
+that in O(log capacity). Where bins are so large that there can only be few, a sorted list of their rooms does,
+so that memory does not grow with the capacity. What becomes of it is in `dataprep/fit.py`. Slow twin:
+`tests/reference/best_fit.py`.
 """
 
 from __future__ import annotations
@@ -15,26 +17,31 @@ from dataprep.kernels.utf8 import read_only
 
 Int64s = npt.NDArray[np.int64]
 
+LARGEST_TREE = 1 << 20
+"""Bins of more than this have no tree. Shards of 2^31 tokens have a few thousand of them."""
 
-def best_fit(sizes: Int64s, capacity: int) -> Int64s:
+
+def best_fit(sizes: Int64s, capacity: int, largest_tree: int = LARGEST_TREE) -> Int64s:
     """int64[n]: the bin of each size, bins numbered as they were opened.
 
-    sizes  int64[n], each from 1 to `capacity`
+    sizes         int64[n], each from 1 to `capacity`
+    largest_tree  the greatest capacity for which there is a tree; the bins do not depend on it
 
     Equal sizes are taken in the order given. Of bins with equal room, the one that came to it last is filled.
-    Memory: 25 bytes a size, and 10 to 12 bytes a unit of capacity. Raises ValueError.
+    Memory: 32 bytes a size, and 10 to 12 bytes a unit of capacity up to `largest_tree`. Raises ValueError.
     """
     sizes = np.ascontiguousarray(sizes, np.int64)
     if sizes.size and not 1 <= sizes.min() <= sizes.max() <= capacity:
         raise ValueError(f"sizes from {sizes.min()} to {sizes.max()} for bins of {capacity}")
     order = np.argsort(-sizes, kind="stable")
     bins = np.empty(sizes.size, dtype=np.int64)
-    _best_fit(read_only(sizes), read_only(order), capacity, bins)
+    fill = _by_tree if capacity <= largest_tree else _by_list
+    fill(read_only(sizes), read_only(order), capacity, bins)
     return bins
 
 
 @njit(cache=True, nogil=True)
-def _best_fit(sizes, order, capacity, bins):  # type: ignore[no-untyped-def]
+def _by_tree(sizes, order, capacity, bins):  # type: ignore[no-untyped-def]
     leaves = 1
     while leaves <= capacity:
         leaves *= 2
@@ -78,4 +85,36 @@ def _best_fit(sizes, order, capacity, bins):  # type: ignore[no-untyped-def]
             while node >= 1 and tree[node] == 0:
                 tree[node] = 1
                 node >>= 1
+    return opened
+
+
+@njit(cache=True, nogil=True)
+def _by_list(sizes, order, capacity, bins):  # type: ignore[no-untyped-def]
+    # Bins with room, from the least room to the most; of equal ones, the one that came to it last is first.
+    rooms = np.empty(64, dtype=np.int64)
+    numbers = np.empty(64, dtype=np.int64)
+    listed = opened = 0
+    for index in order:
+        size = sizes[index]
+        place = np.searchsorted(rooms[:listed], size)
+        if place < listed:
+            room, chosen = rooms[place], numbers[place]
+        else:
+            room, chosen = capacity, opened
+            opened += 1
+            if listed == rooms.size:
+                rooms = np.concatenate((rooms, np.empty_like(rooms)))
+                numbers = np.concatenate((numbers, np.empty_like(numbers)))
+            listed += 1
+        bins[index] = chosen
+        room -= size
+        if room == 0:
+            listed -= 1
+            for at in range(place, listed):
+                rooms[at], numbers[at] = rooms[at + 1], numbers[at + 1]
+            continue
+        new_place = np.searchsorted(rooms[:place], room)
+        for at in range(place, new_place, -1):
+            rooms[at], numbers[at] = rooms[at - 1], numbers[at - 1]
+        rooms[new_place], numbers[new_place] = room, chosen
     return opened

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +17,9 @@ from tests.reference import best_fit as reference
 def test_equals_the_slow_twin(data: st.DataObject) -> None:
     capacity = data.draw(st.integers(1, 40))
     sizes = data.draw(st.lists(st.integers(1, capacity), max_size=60))
-    assert best_fit(np.array(sizes, np.int64), capacity).tolist() == reference.best_fit(sizes, capacity)
+    wanted = reference.best_fit(sizes, capacity)
+    assert best_fit(np.array(sizes, np.int64), capacity).tolist() == wanted
+    assert best_fit(np.array(sizes, np.int64), capacity, largest_tree=0).tolist() == wanted
 
 
 @given(st.data())
@@ -36,6 +40,16 @@ def test_real_lengths_leave_next_to_no_room() -> None:
     bins = best_fit(sizes, 2049)
     padding = 1 - sizes.sum() / ((bins.max() + 1) * 2049)
     assert padding < 0.001
+    np.testing.assert_array_equal(best_fit(sizes, 2049, largest_tree=0), bins)
+
+
+def test_memory_does_not_grow_with_the_capacity() -> None:
+    """A recipe may ask for rows of 2,000,000,000 tokens; a tree for those would take 24 GB."""
+    sizes = np.array([2**31 - 1, 5, 2**30, 2**30 - 1, 7, 1], np.int64)
+    best_fit(sizes, 2**31 - 1)  # compiled
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert best_fit(sizes, 2**31 - 1).tolist() == reference.best_fit(sizes.tolist(), 2**31 - 1)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # KiB
 
 
 @pytest.mark.parametrize("sizes", [[0], [-1], [5], [3, 5]])
