@@ -45,6 +45,7 @@ class Corpus:
         self._readers: OrderedDict[str, ShardReader] = OrderedDict()
         self._lists: dict[int, dict[str, ShardPacking]] = {}
         self._packings: OrderedDict[tuple[str, int], Packing] = OrderedDict()
+        self._compared: set[tuple[str, int]] = set()  # packings, with the digests of their list
         self._max_open = max_open_shards()
         self._lock = threading.Lock()
 
@@ -97,23 +98,20 @@ class Corpus:
     def packing(self, shard: Shard, sequence_length: int) -> Packing:
         """Return the packing of a shard, mapped if need be: the most recently used stay so.
 
-        Its size and its numbers of rows and pieces are compared with the list. Raises ManifestError,
-        PackingError.
+        At the first opening it is compared with the digest in the list: it is short, all of it is used, and a
+        row of another shard would look like a true one. Raises ManifestError, PackingError.
         """
         listed = self.packings(sequence_length)[shard.name]
+        place = shard.name, sequence_length
         with self._lock:
-            packing = self._packings.get((shard.name, sequence_length))
+            packing = self._packings.get(place)
             if packing is None:
-                path = packing_path(self.prefix(shard), sequence_length)
-                packing = open_packing(path)
-                found = packing.sequence_length, packing.num_rows, len(packing.start)
-                if found != (sequence_length, listed.rows, listed.pieces):
-                    hint = f"dataprep verify {self.folder}"
-                    raise PackingError("it is not the packing that is listed", where=str(path), hint=hint)
-                self._packings[shard.name, sequence_length] = packing
+                packing = self._open_packing(shard, sequence_length, listed)
+                self._compared.add(place)
+                self._packings[place] = packing
                 if len(self._packings) > self._max_open:
                     self._packings.popitem(last=False)
-            self._packings.move_to_end((shard.name, sequence_length))
+            self._packings.move_to_end(place)
             return packing
 
     def check_sizes(self, shards: Iterable[Shard] | None = None) -> None:
@@ -122,17 +120,43 @@ class Corpus:
         Two system calls a shard: what a start can afford. `verify` reads the content.
         """
         for shard in self.shards if shards is None else shards:
-            for path, wanted_bytes in (
-                (bin_path(self.prefix(shard)), shard.bin_bytes),
-                (idx_path(self.prefix(shard)), shard.idx_bytes),
-            ):
-                try:
-                    size_bytes = path.stat().st_size if path.is_file() else None
-                except OSError as error:
-                    raise self._mismatch(f"the file cannot be read: {error.strerror}", path) from error
-                if size_bytes != wanted_bytes:
-                    found = "is missing" if size_bytes is None else f"has {size_bytes:,} bytes"
-                    raise self._mismatch(f"the file {found}; the manifest says {wanted_bytes:,} bytes", path)
+            self._check_size(bin_path(self.prefix(shard)), shard.bin_bytes)
+            self._check_size(idx_path(self.prefix(shard)), shard.idx_bytes)
+
+    def check_packing_sizes(self, sequence_length: int, shards: Iterable[Shard]) -> None:
+        """Compare the sizes of the packings of some shards with their list. Raises ManifestError,
+        ShardError."""
+        listed = self.packings(sequence_length)
+        for shard in shards:
+            path = packing_path(self.prefix(shard), sequence_length)
+            self._check_size(path, listed[shard.name].file_bytes)
+
+    def _check_size(self, path: Path, wanted_bytes: int) -> None:
+        try:
+            size_bytes = path.stat().st_size if path.is_file() else None
+        except OSError as error:
+            raise self._mismatch(f"the file cannot be read: {error.strerror}", path) from error
+        if size_bytes != wanted_bytes:
+            found = "is missing" if size_bytes is None else f"has {size_bytes:,} bytes"
+            raise self._mismatch(f"the file {found}; the manifest says {wanted_bytes:,} bytes", path)
+
+    def _open_packing(self, shard: Shard, sequence_length: int, listed: ShardPacking) -> Packing:
+        path = packing_path(self.prefix(shard), sequence_length)
+        hint = f"dataprep verify {self.folder}"
+        try:
+            packing = open_packing(path)
+            found = packing.sequence_length, packing.num_rows, len(packing.start)
+            same = found == (sequence_length, listed.rows, listed.pieces)
+            if same and (shard.name, sequence_length) not in self._compared:
+                same = digest_file(path).sha256 == listed.file_sha256
+        except PackingError as error:
+            raise PackingError(error.what, where=error.where, hint=hint) from error
+        except OSError as error:
+            what = f"the packing cannot be read: {error.strerror}"
+            raise PackingError(what, where=str(path), hint=hint) from error
+        if not same:
+            raise PackingError("it is not the packing that is listed", where=str(path), hint=hint)
+        return packing
 
     def _read_packings(self, sequence_length: int) -> dict[str, ShardPacking]:
         parts = {part.sequence_length: part for part in self.manifest.packings}
@@ -146,18 +170,22 @@ class Corpus:
                 hint="shards: {pack: best_fit, sequence_lengths: [...]} in its recipe, or dataprep pack",
             )
         path = self.folder / part.file
+        hint = f"dataprep verify {self.folder}"
+        try:
+            is_another = digest_file(path).digest != part.digest
+        except FileNotFoundError:
+            raise ManifestError("the list of packings is missing", where=str(path), hint=hint) from None
+        except OSError as error:
+            what = f"the list of packings cannot be read: {error.strerror}"
+            raise ManifestError(what, where=str(path), hint=hint) from error
+        if is_another:
+            what = "the list of packings is not the one that the manifest was written with"
+            raise ManifestError(what, where=str(path), hint=hint)
         rows = read_packing_list(path)
-        problems = [
-            *(["its digest is another"] if digest_file(path).digest != part.digest else []),
-            *packing_inconsistencies(part, self.shards, rows),
-        ]
+        problems = list(packing_inconsistencies(part, self.shards, rows))
         if problems:
-            raise ManifestError(
-                "the list of packings is not the one that the manifest was written with:\n"
-                + "\n".join(problems),
-                where=str(path),
-                hint=f"dataprep verify {self.folder}",
-            )
+            what = "the list of packings and the manifest do not agree:\n" + "\n".join(problems)
+            raise ManifestError(what, where=str(path), hint=hint)
         return {row.shard: row for row in rows}
 
     def _open(self, shard: Shard) -> ShardReader:

@@ -163,8 +163,10 @@ def _uncovered(start: Int64s, length: Int64s, offsets: Int64s) -> Iterator[str]:
     order = np.argsort(start, kind="stable")
     start, length = start[order], length[order]
     end = start + length
-    if len(start) and (start[0] < 0 or end.max() > offsets[-1]):
-        piece = int(order[0 if start[0] < 0 else int(end.argmax())])
+    # The last start by itself: its end may be more than an int64 holds.
+    if len(start) and (start[0] < 0 or start[-1] > offsets[-1] or end.max() > offsets[-1]):
+        first_wrong = 0 if start[0] < 0 else -1 if start[-1] > offsets[-1] else int(end.argmax())
+        piece = int(order[first_wrong])
         yield f"piece {piece:,} reaches beyond the shard, which has {int(offsets[-1]):,} tokens"
         return
     document = np.searchsorted(offsets, start, side="right") - 1

@@ -173,7 +173,8 @@ def open_data(
     """The plan of rows, its sources, the vocabulary size. Raises UserError on shards that cannot be right,
     and on evaluation sets that nobody has looked for in the corpora, if the config's policy is to refuse.
 
-    Sizes of all shards that the plan uses are compared with the manifests here, each by one rank.
+    Sizes of all shards and packings that the plan uses are compared with the manifests here, each by one
+    rank.
     """
     corpora = [open_corpus(path) for path in config.data.manifests]
     if world.is_first:
@@ -185,7 +186,13 @@ def open_data(
     for corpus in corpora:
         used = {source.source for source in plan.sources if source.corpus == corpus.manifest.corpus}
         shards = [shard for name in sorted(used) for shard in corpus.shards_of(name, plan.subset)]
-        corpus.check_sizes(shards[world.rank :: world.size])
+        mine = shards[world.rank :: world.size]
+        corpus.check_sizes(mine)
+        for source in plan.sources:
+            if source.corpus == corpus.manifest.corpus:
+                for length in source.packings:
+                    of_source = [shard for shard in mine if shard.source == source.source]
+                    corpus.check_packing_sizes(length, of_source)
         for shard in shards:
             if shard.max_token_id >= vocab_size:
                 raise UserError(

@@ -2,8 +2,8 @@
 
 Ding et al., "Fewer Truncations Improve Language Modeling" (arXiv 2404.10830), section 3: sizes are taken from
 the greatest to the smallest, and each goes where it leaves the least room. A segment tree over rooms finds
-that in O(log capacity). Where bins are so large that there can only be few, a sorted list of their rooms does,
-so that memory does not grow with the capacity. What becomes of it is in `dataprep/fit.py`. Slow twin:
+that in O(log capacity). Where bins are so large that there can only be few, a sorted list of their rooms
+does, so that memory does not grow with the capacity. What becomes of it is in `dataprep/fit.py`. Slow twin:
 `tests/reference/best_fit.py`.
 """
 

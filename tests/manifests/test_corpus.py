@@ -11,8 +11,10 @@ import pytest
 
 from manifests import corpus as corpus_module
 from manifests.corpus import max_open_shards, open_corpus
-from manifests.lists import read_shard_list, write_shard_list
+from manifests.lists import read_packing_list, read_shard_list, write_shard_list
 from manifests.manifest import ManifestError
+from manifests.packing import PackingError
+from manifests.packings import seal_packings
 from manifests.seal import seal_corpus
 from manifests.shard import ShardError
 from manifests.tables import TableError
@@ -181,3 +183,80 @@ def test_crosses_processes(folder: Path) -> None:
     again = ForkingPickler.loads(ForkingPickler.dumps(corpus))
     assert again.shards == corpus.shards and again.manifest == corpus.manifest
     assert again.reader(again.shards[0]).num_tokens == 8
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    """Two shards of documents of the same lengths in another order: their packings have equal sizes."""
+    parts = [Part("code", "train", (3, 1, 4)), Part("code", "train", (4, 1, 3))]
+    make_corpus(tmp_path / "packed", parts, packed=(4,))
+    return tmp_path / "packed"
+
+
+def swap(left: Path, right: Path) -> None:
+    left_bytes, right_bytes = left.read_bytes(), right.read_bytes()
+    assert len(left_bytes) == len(right_bytes) and left_bytes != right_bytes
+    left.write_bytes(right_bytes)
+    right.write_bytes(left_bytes)
+
+
+def test_the_packing_of_another_shard_is_refused(packed: Path) -> None:
+    swap(packed / "code/train-00000.packing-4", packed / "code/train-00001.packing-4")
+    corpus = open_corpus(packed)
+    for shard in corpus.shards:
+        corpus.check_packing_sizes(4, [shard])
+        for _ in range(2):
+            with pytest.raises(PackingError, match="it is not the packing that is listed") as caught:
+                corpus.packing(shard, 4)
+            assert caught.value.where == str(packed / f"{shard.name}.packing-4")
+            assert caught.value.hint == f"dataprep verify {packed}"
+
+
+@pytest.mark.parametrize("data", [None, b"", b"HRPACK"])
+def test_a_packing_that_is_none(packed: Path, data: bytes | None) -> None:
+    path = packed / "code/train-00001.packing-4"
+    path.unlink()
+    if data is not None:
+        path.write_bytes(data)
+    corpus = open_corpus(packed)
+    corpus.packing(corpus.shards[0], 4)
+    with pytest.raises(ShardError, match="the manifest says") as caught_early:
+        corpus.check_packing_sizes(4, corpus.shards)
+    with pytest.raises(PackingError) as caught:
+        corpus.packing(corpus.shards[1], 4)
+    for error in (caught_early.value, caught.value):
+        assert (error.where, error.hint) == (str(path), f"dataprep verify {packed}")
+
+
+def test_another_list_of_packings(packed: Path) -> None:
+    path = packed / "packing-4.parquet"
+    whole = path.read_bytes()
+    for data, what in (
+        (whole[:-1], "not the one that the manifest was written with"),
+        (b"", "not the one that the manifest was written with"),
+        (None, "the list of packings is missing"),
+    ):
+        path.unlink()
+        if data is not None:
+            path.write_bytes(data)
+        with pytest.raises(ManifestError, match=what) as caught:
+            open_corpus(packed).packings(4)
+        assert (caught.value.where, caught.value.hint) == (str(path), f"dataprep verify {packed}")
+
+
+def test_a_forged_list_of_packings(packed: Path) -> None:
+    """Under a true digest, one that does not add up."""
+    corpus = open_corpus(packed)
+    (part,) = corpus.manifest.packings
+    rows = read_packing_list(packed / part.file)
+    for forged, what in (
+        (rows[::-1], "does not list the packings of the shards of this corpus, in their order"),
+        (rows[:1], "does not list the packings"),
+        ([rows[0].model_copy(update={"targets": 4}), rows[1]], "4 targets in 8 tokens of 3 documents"),
+        ([rows[0].model_copy(update={"rows": 1}), rows[1]], "1 rows of 2 pieces in 80 bytes"),
+        ([rows[0].model_copy(update={"documents_cut": 1}), rows[1]], "the sums of the manifest are not"),
+    ):
+        sealed = seal_packings(packed, part, forged)
+        seal_corpus(packed, corpus.manifest.model_copy(update={"packings": [sealed]}), corpus.shards)
+        with pytest.raises(ManifestError, match=what):
+            open_corpus(packed).packings(4)

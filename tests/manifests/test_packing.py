@@ -99,6 +99,7 @@ def test_a_file_that_is_no_packing(tmp_path: Path) -> None:
         ({"length": [5, 4, 3, 2, 4]}, "piece 1, tokens 4 to 8, does not go on"),
         ({"start": [0, 4, 10, 17, 12]}, "piece 2, tokens 10 to 13, does not go on"),
         ({"start": [0, 4, 9, 18, 12]}, "piece 3 reaches beyond the shard, which has 19 tokens"),
+        ({"start": [0, 4, 9, 2**63 - 2, 12]}, "piece 3 reaches beyond the shard, which has 19 tokens"),
         ({"start": [-1, 4, 9, 17, 12]}, "piece 0 reaches beyond the shard"),
         (
             {"first_piece": [0, 1, 2, 4], "start": [0, 4, 9, 17], "length": [5, 5, 3, 2]},

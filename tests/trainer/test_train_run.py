@@ -180,6 +180,49 @@ def test_packed_rows_are_trained_on_and_resumed_at_every_boundary(tmp_path: Path
         assert losses(whole.run) == losses(halves.run)
 
 
+PACKED_LATER: list[dict[str, Any]] = [
+    {"start": 0, "sequence_length": 8, "pack": "best_fit", "weights": {"code": 1}},
+    {"start": "3 steps", "sequence_length": 8, "pack": "best_fit", "weights": WEIGHTS},
+    {"start": "6 steps", "sequence_length": 16, "weights": {"prose": 1, "code": 1}},
+    {"start": "8 steps", "sequence_length": 16, "pack": "best_fit", "weights": {"licences": 1, "code": 3}},
+]
+
+
+def test_packed_phases_that_a_resume_adds_are_those_of_a_run_that_had_them(tmp_path: Path) -> None:
+    """Other sources and lengths of row come later; the past is as it was."""
+    changes: dict[str, Any] = {"data__accept_repeat": True, "data__max_epochs": {"default": 20}, "steps": 11}
+    whole = tiny_config(tmp_path, run=str(tmp_path / "whole"), data__phases=PACKED_LATER, **changes)
+    run(whole)
+    assert audit(whole.run).ok
+    for known, until in ((1, 3), (2, 5), (3, 8)):
+        phases = PACKED_LATER[:known]
+        grown = tiny_config(tmp_path, run=str(tmp_path / str(known)), data__phases=phases, **changes)
+        run(grown, until=until)
+        assert audit(grown.run).ok
+        run(tiny_config(tmp_path, run=str(grown.run), data__phases=PACKED_LATER, **changes))
+        assert chained(grown.run) == chained(whole.run)
+        report = audit(grown.run)
+        assert report.ok, report.mismatch
+
+
+@pytest.mark.parametrize("change", ["missing", "short", "other"])
+def test_packings_that_are_not_those_of_the_list_train_nothing(tmp_path: Path, change: str) -> None:
+    """Sizes are compared at the start; what is inside when a packing is first used."""
+    phases = [{"start": 0, "sequence_length": 8, "pack": "best_fit", "weights": WEIGHTS}]
+    config = tiny_config(tmp_path, data__phases=phases)
+    path = tmp_path / "corpus/prose/train-00000.packing-8"
+    data = bytearray(path.read_bytes())
+    data[-4] ^= 1  # the length of the last piece
+    path.unlink()
+    if change != "missing":
+        path.write_bytes(data[:-1] if change == "short" else data)
+    with pytest.raises(UserError) as caught:
+        run(config)
+    assert (caught.value.where, caught.value.hint) == (str(path), f"dataprep verify {tmp_path / 'corpus'}")
+    assert (tmp_path / "run" / "ledger.jsonl").exists() == (change == "other")
+    assert change != "other" or not lines(config.run)
+
+
 def test_a_crash_goes_back_to_the_checkpoint_and_the_ledger_says_so(tmp_path: Path) -> None:
     whole, broken = (tiny_config(tmp_path, run=str(tmp_path / name)) for name in "ab")
     run(whole)
