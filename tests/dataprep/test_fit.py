@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 
 from dataprep.fit import cut_by_rows, fit_documents
 from manifests.packing import Packing, misfits
+from tests.dataprep.golden_packing import golden
 
+GOLDEN = Path(__file__).parents[1] / "golden" / "packing.json"
 Lengths = st.lists(st.integers(1, 60), max_size=40)
 
 
@@ -72,6 +76,12 @@ def test_an_example_by_hand() -> None:
     packing = fit_documents(np.array([9, 3, 4, 1, 2]), 4)
     assert rows_of(packing) == [[(0, 5)], [(4, 9)], [(9, 12), (17, 19)], [(12, 16)]]
     assert (packing.num_tokens, packing.num_targets) == (19, 14)
+
+
+@pytest.mark.parametrize("part", ["version", "cases", "many"])
+def test_packings_are_those_of_the_version(part: str) -> None:
+    """A difference makes other rows of the same corpus: see golden_packing.py before touching the file."""
+    assert golden()[part] == json.loads(GOLDEN.read_text())[part]
 
 
 def test_no_documents_make_no_rows() -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
@@ -18,11 +20,13 @@ from manifests.fingerprint import digest_value
 from manifests.lists import read_packing_list
 from manifests.packings import seal_packings
 from manifests.seal import seal_corpus
-from tests.trainer.feeding import WEIGHTS, Batch, feed, make_plan, make_run, make_tiny_corpus
+from tests.trainer.feeding import WEIGHTS, Batch, count_step, feed, make_plan, make_run, make_tiny_corpus
 from trainer.audit import audit, write_data_plan
 from trainer.checkpoint_meta import FORMAT, FORMAT_VERSION, step_name
+from trainer.counts import step_record
 from trainer.data.rows import RowPlan
 from trainer.data.schedule import BatchSchedule, PhaseSpec
+from trainer.data.source_tokens import open_sources
 from trainer.ledger import Ledger, LedgerPosition, chain_digest, iterate_ledger
 from trainer.recompute import Recomputation
 
@@ -120,6 +124,41 @@ def test_both_routes_agree(tmp_path: Path, corpus: Corpus, variant: str) -> None
     np.testing.assert_array_equal(
         [source.skipped_tokens for source in report.sources], plan.skipped_tokens(plan.num_rows)
     )
+
+
+@st.composite
+def schedules(draw: st.DrawFn) -> tuple[PhaseSpec, ...]:
+    """Phases of any length, packed or not, of any sources: what is absent may come back."""
+    starts = sorted(draw(st.sets(st.integers(1, 23), max_size=5)))
+    phases = []
+    for start in [0, *starts]:
+        weights = draw(st.dictionaries(st.sampled_from(sorted(WEIGHTS)), st.integers(1, 9), min_size=1))
+        pack = draw(st.sampled_from(["best_fit", "concat"]))
+        phases.append(
+            PhaseSpec(f"{start} steps" if start else 0, draw(st.sampled_from([8, 16])), weights, pack)
+        )
+    return tuple(phases)
+
+
+@settings(max_examples=30)
+@given(schedules(), st.integers(0, 2**31), st.sampled_from([1, 3]), st.booleans())
+def test_both_routes_agree_on_any_schedule(
+    corpus: Corpus, phases: tuple[PhaseSpec, ...], seed: int, world: int, document_mask: bool
+) -> None:
+    changes = {"seed": seed, "document_mask": document_mask, "accept_repeat": True, "shuffle_extent": world}
+    plan = make_plan(corpus, phases=phases, **changes)
+    sources = open_sources(plan, [corpus])
+    recomputation = Recomputation(plan.facts(), {"tiny": corpus})
+    for step, expected in zip(range(plan.num_steps), recomputation.steps(), strict=False):
+        assert step_record(plan, step, count_step(plan, sources, step, world)) == expected
+    np.testing.assert_allclose(recomputation.epochs(), plan.epochs(plan.num_rows))
+    skipped = [counter.skipped_tokens for counter in recomputation.counters]
+    np.testing.assert_array_equal(skipped, plan.skipped_tokens(plan.num_rows))
+    rows = np.arange(plan.num_rows)
+    refs = plan.locate(rows)
+    for row in rows.tolist():
+        place = (int(each[row]) for each in (refs.source, refs.epoch, refs.block, refs.part))
+        assert plan.row_of(*place) == row
 
 
 def test_planned_and_realised_shares_of_packed_rows_are_of_valid_targets(

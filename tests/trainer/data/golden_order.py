@@ -65,16 +65,22 @@ def mixture_case(phases: list[tuple[int, list[float]]]) -> dict[str, Any]:
     }
 
 
-def rows_case() -> dict[str, Any]:
-    found = plan(
-        phases=(
-            PhaseSpec(0, 8, {"code": 0.5, "prose": 0.3, "licences": 0.2}),
-            PhaseSpec("3 steps", 16, {"code": 0.2, "prose": 0.8}),
-            PhaseSpec("600 tokens", 4, {"code": 0.1, "prose": 0.1, "licences": 0.8}),
-        ),
-        batch=BatchSchedule((0, 5), (5, 7)),
-    )
-    refs = found.locate(np.array([*range(60), *FAR]))
+ROWS = (
+    PhaseSpec(0, 8, {"code": 0.5, "prose": 0.3, "licences": 0.2}),
+    PhaseSpec("3 steps", 16, {"code": 0.2, "prose": 0.8}),
+    PhaseSpec("600 tokens", 4, {"code": 0.1, "prose": 0.1, "licences": 0.8}),
+)
+PACKED_ROWS = (
+    PhaseSpec(0, 8, {"code": 0.5, "prose": 0.3}, "best_fit"),
+    PhaseSpec("3 steps", 8, {"code": 0.5, "prose": 0.3, "licences": 0.2}, "best_fit"),
+    PhaseSpec("400 tokens", 16, {"licences": 0.3, "prose": 0.7}, "best_fit"),
+    PhaseSpec("13 steps", 16, {"code": 0.6, "licences": 0.4}),
+)
+
+
+def rows_case(phases: tuple[PhaseSpec, ...], near: int, accept_repeat: bool = False) -> dict[str, Any]:
+    found = plan(phases=phases, batch=BatchSchedule((0, 5), (5, 7)), accept_repeat=accept_repeat)
+    refs = found.locate(np.array([*range(near), *FAR]))
     return {
         "starts": [phase.start_row for phase in found.phases],
         "fingerprints": found.facts()["fingerprints"],
@@ -87,7 +93,8 @@ def golden() -> dict[str, Any]:
         "order_version": ORDER_VERSION,
         "permutations": [permutation_case(size, *key) for size in SIZES for key in KEYS],
         "mixtures": [mixture_case(phases) for phases in MIXTURES],
-        "rows": rows_case(),
+        "rows": rows_case(ROWS, 60),
+        "packed_rows": rows_case(PACKED_ROWS, 100, accept_repeat=True),
     }
 
 

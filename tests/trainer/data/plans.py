@@ -16,9 +16,11 @@ from trainer.data.schedule import BatchSchedule, DataSpec, PhaseSpec
 
 @dataclass
 class FakeCorpus:
-    """What planning asks of a corpus. `tokens` by source, all in one shard."""
+    """What planning asks of a corpus. `tokens` by source, all in one shard; `packed` has (rows, targets) by
+    length of row and source."""
 
     tokens: Mapping[str, int]
+    packed: Mapping[int, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     corpus: str = "tiny"
     version: str = "1.0.0"
     tokenizer: str = "sha256:aa"
@@ -36,7 +38,13 @@ class FakeCorpus:
 
     def shards_of(self, source: str, subset: str) -> tuple[Any, ...]:
         tokens = self.tokens[source] if subset == "train" else 0
-        return (SimpleNamespace(tokens=tokens, bin_sha256=f"{self.corpus}/{source}"),)
+        return (SimpleNamespace(name=source, tokens=tokens, bin_sha256=f"{self.corpus}/{source}"),)
+
+    def packings(self, sequence_length: int) -> dict[str, Any]:
+        return {
+            source: SimpleNamespace(rows=rows, targets=targets, file_sha256=f"{rows:064x}")
+            for source, (rows, targets) in self.packed[sequence_length].items()
+        }
 
 
 TOKENS = {"code": 1000, "prose": 700, "licences": 300}
@@ -53,8 +61,15 @@ def spec(**changes: Any) -> DataSpec:
     return DataSpec(**{**values, **changes})
 
 
+PACKED = {
+    8: {"code": (131, 950), "prose": (97, 640), "licences": (36, 288)},
+    16: {"code": (63, 950), "prose": (41, 640), "licences": (18, 288)},
+}
+"""(rows, targets) of the packings of TOKENS."""
+
+
 def plan(*, tokens: Mapping[str, int] = TOKENS, **changes: Any) -> RowPlan:
-    corpora: Any = [FakeCorpus(tokens)]
+    corpora: Any = [FakeCorpus(tokens, PACKED)]
     return RowPlan.build(corpora, spec(**changes))
 
 

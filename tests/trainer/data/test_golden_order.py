@@ -12,7 +12,7 @@ from trainer.data.order import block_order, permutation_key
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "order.json").read_text())
 
 
-@pytest.mark.parametrize("part", ["order_version", "permutations", "mixtures", "rows"])
+@pytest.mark.parametrize("part", ["order_version", "permutations", "mixtures", "rows", "packed_rows"])
 def test_orders_are_those_of_the_order_version(part: str) -> None:
     """A difference changes what every run is trained on: see golden_order.py before touching the file."""
     assert golden()[part] == GOLDEN[part]
