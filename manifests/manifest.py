@@ -134,6 +134,13 @@ class Manifest(Record):
         return found | {each.file: each.digest for each in self.packings}
 
     @model_validator(mode="after")
+    def _check_packings(self) -> Self:
+        lengths = [each.sequence_length for each in self.packings]
+        if lengths != sorted(set(lengths)):
+            raise ValueError(f"packings are of rows of {lengths} tokens, which must ascend")
+        return self
+
+    @model_validator(mode="after")
     def _check_dtype(self) -> Self:
         greatest = self.tokenizer.vocab_size - 1
         if greatest > MAX_ID[self.dtype]:

@@ -34,7 +34,7 @@ from manifests.manifest import (
     read_manifest_json,
 )
 from manifests.packing import is_packing
-from manifests.packings import PackingChecks, check_packings, packing_files
+from manifests.packings import PackingChecks, check_packings, is_packing_list, packing_files
 from manifests.shard import bin_path, blocks_path, idx_path, table_path
 from manifests.tables import TableError
 
@@ -282,7 +282,7 @@ def _compare_neighbours(checks: Sequence[ShardCheck]) -> None:
 
 def _extra_files(folder: Path, manifest: Manifest, shards: Sequence[Shard]) -> list[Problem]:
     listed = {path for shard in shards for path in shard_files(folder, shard)}
-    listed |= set(packing_files(folder, manifest, shards))
+    listed |= {*packing_files(folder, manifest, shards), *_side_files(folder, manifest)}
     warnings = []
     for place in sorted({folder} | {path.parent for path in listed}):
         # A folder that cannot be listed has been reported, file by file.
@@ -290,9 +290,14 @@ def _extra_files(folder: Path, manifest: Manifest, shards: Sequence[Shard]) -> l
             name = path.relative_to(folder).as_posix()
             if is_temporary(path):
                 warnings.append(Problem(name, None, None, "unfinished work of a run that was stopped"))
-            elif (path.name.endswith(SHARD_SUFFIXES) or is_packing(path)) and path not in listed:
+            elif _is_ours(path) and path not in listed:
                 warnings.append(Problem(name, None, None, "the manifest does not list this file"))
     return warnings
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the name is that of a file of a shard, a packing, or a list of packings."""
+    return path.name.endswith(SHARD_SUFFIXES) or is_packing(path) or is_packing_list(path)
 
 
 def _size_bytes(path: Path) -> int:

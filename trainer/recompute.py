@@ -262,9 +262,9 @@ class Recomputation:
             self._rows = chairman_rows(quota, self._credits, self.facts["period"])
 
     def _num_blocks(self, phase: Mapping[str, Any], k: int) -> int:
-        """N_k; 1 for a source that no packed phase of this length has."""
+        """N_k; 1 for a source that no phase of these blocks has."""
         if not _is_packed(phase):
-            return int((self.files[k].num_tokens - 1) // phase["block_tokens"])
+            return max(1, int((self.files[k].num_tokens - 1) // phase["block_tokens"]))
         if str(phase["sequence_length"]) not in self.facts["sources"][k]["packings"]:
             return 1
         return self.files[k].num_packed(phase["sequence_length"])[0]

@@ -94,12 +94,13 @@ class Cursors:
 
 def num_blocks(sources: Sequence[PlanSource], phase: Phase) -> Counts:
     """int64[K], N_k: packed rows of each source, or (T_k - 1) // U, as each block needs one token beyond its
-    own for its last target. A source that is not in a packed phase has 1: it goes through none of them."""
+    own for its last target. A source that has none of them has 1: it is in no such phase, and goes through
+    none."""
     if phase.is_packed:
         packings = [source.packings.get(phase.sequence_length) for source in sources]
         return np.array([1 if packing is None else packing.rows for packing in packings], np.int64)
     tokens = np.array([source.tokens for source in sources], np.int64)
-    return np.asarray((tokens - 1) // phase.block_tokens, np.int64)
+    return np.maximum((tokens - 1) // phase.block_tokens, 1, dtype=np.int64)
 
 
 def targets_of(source: PlanSource, phase: Phase, rows: int) -> int:

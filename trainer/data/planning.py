@@ -242,11 +242,12 @@ def _weigh(
 
 def _check_blocks(sources: Sequence[PlanSource], phases: Sequence[Phase], spec: DataSpec) -> None:
     problems = []
-    largest = max((phase.block_tokens for phase in phases if not phase.is_packed), default=0)
-    for source in sources:
+    concat = [phase for phase in phases if not phase.is_packed]
+    largest = max((phase.block_tokens for phase in concat), default=0)
+    for index, source in enumerate(sources):
         if source.tokens == 0:
             problems.append(f"source {source.name} has no tokens in its {spec.subset} subset")
-        elif source.tokens - 1 < largest:
+        elif source.tokens - 1 < largest and any(phase.quota[index] for phase in concat):
             problems.append(
                 f"source {source.name} has {source.tokens} tokens, which is not one block of {largest} and a "
                 "target for its last token"

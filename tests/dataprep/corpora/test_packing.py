@@ -210,8 +210,10 @@ def test_verify_names_a_packing_that_is_wrong(packed: Path, tmp_path: Path, quic
     (tmp_path / "extra" / "x").mkdir(parents=True)
     path = damaged(packed, tmp_path / "more")
     shutil.copyfile(path, path.with_name("web-train-00000.packing-99"))
+    shutil.copyfile(path, path.with_name("packing-99.parquet"))
     report = verify(path.parent, quick=quick)
-    assert report.ok and [warning.file for warning in report.warnings] == ["web-train-00000.packing-99"]
+    extra = ["packing-99.parquet", "web-train-00000.packing-99"]
+    assert report.ok and [warning.file for warning in report.warnings] == extra
 
 
 def test_verify_knows_a_packing_of_other_documents_under_true_digests(packed: Path, tmp_path: Path) -> None:

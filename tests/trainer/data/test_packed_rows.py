@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from trainer.data.rows import RowPlan
 from trainer.data.schedule import BatchSchedule, DataSpec, PhaseSpec
 from trainer.data.source_tokens import open_sources
 from trainer.data.targets import CLASSES, classify_packed, document_numbers, positions_of
+from trainer.recompute import Recomputation
 
 WEIGHTS = {"code": 0.6, "prose": 0.4}
 LENGTHS = np.random.default_rng(4).integers(1, 30, 60).tolist()
@@ -178,6 +180,21 @@ def test_a_source_that_a_packed_phase_leaves_out_needs_no_packing(corpus: Corpus
     assert [sorted(source.packings) for source in plan.sources] == [[8], []]
     assert set(plan.locate(np.arange(12, 24)).source.tolist()) == {0}
     assert RowPlan.from_facts(plan.facts()).facts() == plan.facts()
+
+
+def test_a_source_of_packed_phases_alone_needs_no_block_of_the_others(tmp_path: Path) -> None:
+    parts = [Part("code", "train", [9, 30, 20]), Part("notes", "train", [5, 3])]
+    make_corpus(tmp_path, parts, vocab_size=60, packed=(8,))
+    packed = PhaseSpec(0, 8, {"code": 1.0, "notes": 1.0}, "best_fit")
+    small = open_corpus(tmp_path)
+    plan = make_plan(small, packed, PhaseSpec(12, 16, {"code": 1.0}), accept_repeat=True)
+    assert np.isfinite(plan.epochs(plan.num_rows)).all()
+    assert RowPlan.from_facts(plan.facts()).facts() == plan.facts()
+    expected = list(islice(Recomputation(plan.facts(), {"tiny": small}).steps(), plan.num_steps))
+    rows = [sum(step["sources"].get("tiny/notes", {"rows": 0})["rows"] for step in expected)]
+    assert rows == [plan.counts(plan.num_rows)[1]]
+    with pytest.raises(UserError, match="source notes has 8 tokens, which is not one block of 16"):
+        make_plan(small, packed, PhaseSpec(12, 16, {"notes": 1.0}), accept_repeat=True)
 
 
 def test_a_length_that_the_corpus_was_not_packed_for_is_refused(corpus: Corpus) -> None:
