@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import resource
 import threading
@@ -12,7 +13,7 @@ import pytest
 from manifests import corpus as corpus_module
 from manifests.corpus import max_open_shards, open_corpus
 from manifests.lists import read_packing_list, read_shard_list, write_shard_list
-from manifests.manifest import ManifestError
+from manifests.manifest import ManifestError, parse_manifest
 from manifests.packing import PackingError
 from manifests.packings import seal_packings
 from manifests.seal import seal_corpus
@@ -260,3 +261,13 @@ def test_a_forged_list_of_packings(packed: Path) -> None:
         seal_corpus(packed, corpus.manifest.model_copy(update={"packings": [sealed]}), corpus.shards)
         with pytest.raises(ManifestError, match=what):
             open_corpus(packed).packings(4)
+
+
+@pytest.mark.parametrize("lengths", [(8, 4), (4, 4)])
+def test_packings_of_a_manifest_ascend(tmp_path: Path, lengths: tuple[int, ...]) -> None:
+    make_corpus(tmp_path, [Part("code", "train", (3, 4))], packed=(4, 8))
+    data = json.loads((tmp_path / "manifest.json").read_text())
+    parts = {part["sequence_length"]: part for part in data["packings"]}
+    data["packings"] = [parts[length] for length in lengths]
+    with pytest.raises(ManifestError, match=rf"packings are of rows of \[{lengths[0]}, 4\] tokens"):
+        parse_manifest(data, "here")
