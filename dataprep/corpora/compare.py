@@ -30,8 +30,8 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def compare(left: Path, right: Path) -> dict[str, Any]:
-    """Return what differs: `identical` (the same tokens), `recipe`, `tokenizer`, `evals`, `inputs`,
-    `sources` and `steps`.
+    """Return what differs: `identical` (the same tokens), `recipe`, `tokenizer`, `evals`, `packings`,
+    `inputs`, `sources` and `steps`.
 
     Memory: 60 bytes for each document of the largest source of both. Raises UserError.
     """
@@ -44,6 +44,7 @@ def compare(left: Path, right: Path) -> dict[str, Any]:
         "recipe": _changes(a.manifest.lineage.recipe, b.manifest.lineage.recipe),
         "tools": _changes(a.manifest.lineage.tools, b.manifest.lineage.tools),
         "evals": _changes(_evals(a.manifest), _evals(b.manifest)),
+        "packings": _changes(_packings(a.manifest), _packings(b.manifest)),
         "inputs": _input_changes(a, b),
         "steps": _step_changes(a.manifest, b.manifest),
         "sources": [
@@ -63,6 +64,14 @@ def _evals(manifest: Manifest) -> dict[str, Any]:
     return found
 
 
+def _packings(manifest: Manifest) -> dict[str, Any]:
+    """The plans of packed rows, by length: no part of the tokens, but of what a run is trained on."""
+    return {
+        str(each.sequence_length): {"version": each.version, "digest": each.digest}
+        for each in manifest.packings
+    }
+
+
 def _changes(left: Any, right: Any) -> list[dict[str, Any]]:
     """Dotted name, value before and value now of every leaf that differs; null where there is none."""
     before, now = dict(_leaves(left)), dict(_leaves(right))
@@ -80,7 +89,7 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list) and value:
         for index, inner in enumerate(value):
             yield from _leaves(inner, f"{name}.{index}")
-    else:
+    elif name:  # nothing at all has no leaf
         yield name, value
 
 
@@ -191,7 +200,7 @@ def print_difference(found: Mapping[str, Any], console: Console) -> None:
     """Print what `compare` found."""
     same = "the same tokens" if found["identical"] else "other tokens"
     console.print(Text(f"{found['left']} and {found['right']}: {same}", style="bold"))
-    for part in ("recipe", "tokenizer", "tools", "evals"):
+    for part in ("recipe", "tokenizer", "tools", "evals", "packings"):
         for change in found[part]:
             line = f"  {part}.{change['field']}: {_shown(change['left'])} -> {_shown(change['right'])}"
             console.print(Text(printable(line)))

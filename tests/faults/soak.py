@@ -26,11 +26,15 @@ from dataprep.recipe import recipe_of
 from tests.e2e.corpora import digests, recipe_data, write_inputs, write_recipe
 
 
-def kill_and_rerun(folder: Path, *, seed: int, rounds: int, kills: int) -> dict[str, Any]:
-    """Return how many rounds ended equal, how many kills hit a running process, and how far they had come."""
+def kill_and_rerun(folder: Path, *, seed: int, rounds: int, kills: int, **changes: Any) -> dict[str, Any]:
+    """Return how many rounds ended equal, how many kills hit a running process, and how far they had come.
+
+    changes  fields of the recipe
+    """
     chance = random.Random(seed)
     write_inputs(folder / "in")
-    recipe = write_recipe(folder)
+    data = recipe_data(folder, **changes)
+    recipe = write_recipe(folder, data)
     _finish(recipe)  # compiles kernels
     _clear(folder)
     seconds = _finish(recipe)
@@ -45,7 +49,7 @@ def kill_and_rerun(folder: Path, *, seed: int, rounds: int, kills: int) -> dict[
                 _clear(folder)  # it finished first: begin again
                 continue
             done += 1
-            places[_reached(folder)] += 1
+            places[_reached(folder, data)] += 1
         _finish(recipe)
         equal += digests(folder / "out") == expected
         print(f"round {number + 1} of {rounds}: {equal} equal, {sum(places.values())} kills", file=sys.stderr)
@@ -94,11 +98,11 @@ def _kill_after(recipe: Path, seconds: float) -> bool:
     return False
 
 
-def _reached(folder: Path) -> str:
+def _reached(folder: Path, data: dict[str, Any]) -> str:
     """How far the work had come: the last stage that left a result, or publishing."""
     if (folder / "out").exists():
         return "publish or after it"
-    kinds = [stage.kind for stage in stages_of(recipe_of(recipe_data(folder)))]
+    kinds = [stage.kind for stage in stages_of(recipe_of(data))]
     done = [kind for kind in kinds if (folder / "out.work" / kind).exists()]
     return f"after a task of {done[-1]}" if done else "before the first result"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from itertools import pairwise
@@ -10,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from dataprep.corpora.combining import combine
+from dataprep.corpora.compare import compare, print_difference
 from dataprep.corpora.packing import pack_corpus
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
@@ -237,3 +240,13 @@ def test_verify_knows_a_packing_of_other_documents_under_true_digests(packed: Pa
     seal_corpus(path.parent, manifest.model_copy(update={"packings": packings}), shards)
     (problem,) = verify(path.parent).problems
     assert problem.file == path.name and "does not go on where" in problem.what
+
+
+def test_diff_says_which_packed_rows_differ(packed: Path, made: Path, tmp_path: Path) -> None:
+    pack_corpus(packed, tmp_path / "more", [32])
+    found = compare(made, tmp_path / "more")
+    assert found["identical"] and not compare(packed, packed)["packings"]
+    assert [each["field"].partition(".")[0] for each in found["packings"][::2]] == ["16", "32", "64"]
+    console = Console(width=200, record=True, file=io.StringIO())
+    print_difference(compare(packed, tmp_path / "more"), console)
+    assert "packings.32.version: none -> 1" in console.export_text()
