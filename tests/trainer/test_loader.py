@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from manifests.corpus import open_corpus
 from tests.trainer.runs import WEIGHTS, tiny_config
@@ -14,6 +15,8 @@ from trainer.data.loader import Batch, Loader, read_batch
 from trainer.data.rows import RowPlan
 from trainer.data.source_tokens import SourceTokens, open_sources
 from trainer.data.targets import MASKED, PADDING, TRAINED
+from trainer.model.loss import row_losses
+from trainer.model.transformer import TransformerShape, build_transformer
 
 
 def opened(folder: Path, **changes: object) -> tuple[RowPlan, tuple[SourceTokens, ...]]:
@@ -25,7 +28,8 @@ def opened(folder: Path, **changes: object) -> tuple[RowPlan, tuple[SourceTokens
 
 def as_arrays(batch: Batch) -> list[np.ndarray]:
     arrays = [batch.tokens.numpy(), batch.classes, batch.trained.numpy(), batch.refs.row]
-    return arrays if batch.documents is None else [*arrays, batch.documents.numpy()]
+    places = [each.numpy() for each in (batch.documents, batch.positions) if each is not None]
+    return [*arrays, *places]
 
 
 def equal(left: Batch, right: Batch) -> bool:
@@ -33,10 +37,16 @@ def equal(left: Batch, right: Batch) -> bool:
     return left.step == right.step and all(np.array_equal(a, b) for a, b in pairs)
 
 
+PACKED = [{"start": 0, "sequence_length": 16, "pack": "best_fit", "weights": WEIGHTS}]
+
+
 @pytest.mark.parametrize("workers", [0, 1, 3])
 @pytest.mark.parametrize("first_step", [0, 5, 8])
-def test_threads_and_start_do_not_matter(tmp_path: Path, workers: int, first_step: int) -> None:
-    plan, sources = opened(tmp_path)
+@pytest.mark.parametrize("changes", [{}, {"data__phases": PACKED}], ids=["concat", "best_fit"])
+def test_threads_and_start_do_not_matter(
+    tmp_path: Path, workers: int, first_step: int, changes: dict[str, object]
+) -> None:
+    plan, sources = opened(tmp_path, **changes)
     batches = list(Loader(plan, sources, 0, 1, workers).batches(first_step, 8))
     expected = [read_batch(plan, sources, step, 0, 1) for step in range(first_step, 8)]
     assert len(batches) == len(expected)
@@ -56,6 +66,28 @@ def test_ranks_together_hold_the_rows_of_one(tmp_path: Path, world_size: int) ->
         assert np.array_equal(tokens[:5], alone.tokens) and np.array_equal(trained[:5], alone.trained)
         assert not tokens[5:].any() and not trained[5:].any()
         assert (np.concatenate([part.classes for part in parts])[5:] == PADDING).all()
+
+
+def test_padding_of_a_packed_row_sees_itself_alone_and_is_seen_by_none(tmp_path: Path) -> None:
+    """Whatever stands there, no loss changes, and none is NaN."""
+    plan, sources = opened(tmp_path, data__phases=PACKED)
+    shape = TransformerShape(
+        vocab_size=64, dim=16, layers=2, heads=2, kv_heads=1, ffn_dim=32, max_sequence_length=16
+    )
+    network = build_transformer(shape, seed=1, device=torch.device("cpu"))
+    padded = 0
+    for step in range(8):
+        batch = read_batch(plan, sources, step, 0, 1)
+        inputs, is_padding = batch.tokens[:, :-1], torch.zeros(len(batch), 17, dtype=torch.bool)
+        is_padding[:, 1:] = torch.from_numpy(batch.classes == PADDING)
+        other = inputs.masked_fill(is_padding[:, :-1], 7)
+        padded += int((other != inputs).sum())
+        losses = [
+            row_losses(network(each, batch.documents, batch.positions), batch.tokens[:, 1:], batch.trained)
+            for each in (inputs, other)
+        ]
+        assert torch.isfinite(losses[0]).all() and torch.equal(*losses)
+    assert padded
 
 
 def test_tokens_are_those_of_the_shards(tmp_path: Path) -> None:
