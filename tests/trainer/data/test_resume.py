@@ -55,6 +55,21 @@ def test_an_edited_past_is_refused_with_a_diff(change: str) -> None:
     check_resume(old, new, 0)  # nothing was trained on yet
 
 
+def test_packed_rows_of_the_past_must_be_those_that_were_trained_on() -> None:
+    """They are no part of the content of a manifest: a corpus may be packed anew, by another rule."""
+    phases = PhaseSpec(0, 8, LATER, "best_fit"), PhaseSpec("10 steps", 16, WEIGHTS, "best_fit")
+    old = facts(phases=phases, accept_repeat=True)
+    for length, next_row, refused in (("8", 20, True), ("16", 20, False), ("16", 51, True)):
+        new = facts(phases=phases, accept_repeat=True)
+        source = next(each for each in new["sources"] if each["name"] == "code")
+        source["packings"][length]["digest"] = "blake2b-128:" + "0" * 32
+        found = compare_schedules(old, new, next_row)
+        assert len(found) == refused
+        assert all(f"source tiny/code, packed rows of {length}: blake2b" in line for line in found)
+    consecutive = facts(phases=(PhaseSpec(0, 8, LATER), phases[1]), accept_repeat=True)
+    assert "phase 0 pack: best_fit -> concat" in compare_schedules(old, consecutive, 20)
+
+
 FUTURE: dict[str, tuple[dict[str, Any], int]] = {
     "weights of the second phase": ({"phases": (BASE["phases"][0], PhaseSpec("10 steps", 8, WEIGHTS))}, 50),
     "start of the second phase": ({"phases": (BASE["phases"][0], PhaseSpec("11 steps", 8, LATER))}, 50),
