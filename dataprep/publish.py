@@ -140,7 +140,8 @@ def _link(plans: Plans, shards: Sequence[Shard], folder: Path) -> None:
     entries = plans.entries[pack.STAGE]
     across = entries and entries[0].folder.stat().st_dev != folder.stat().st_dev
     if across:
-        check_free_space(folder, sum(entry.num_bytes for entry in entries))
+        written = [*entries, *plans.entries.get(fit.STAGE, ())]
+        check_free_space(folder, sum(entry.num_bytes for entry in written))
     for shard, entry in zip(shards, entries, strict=True):
         for suffix in SUFFIXES:
             link_or_copy(entry.file(pack.STEM + suffix), folder / (shard.name + suffix))
