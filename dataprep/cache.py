@@ -17,6 +17,7 @@ import json
 import os
 import shutil
 import socket
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from manifests.fingerprint import digest_value
 
 RECEIPT = "receipt.json"
 LOCK_NAME = "lock"
+WAIT_SECONDS = 0.2
 
 
 def key_of(components: Mapping[str, Any]) -> str:
@@ -229,6 +231,15 @@ def exclusive(path: Path) -> Iterator[None]:
         os.close(fd)
 
 
+def _locked(fd: int) -> bool:
+    """Take the lock if it is free; say whether it is held now."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 @contextmanager
 def work_lock(work: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the work folder for this process.
@@ -240,15 +251,17 @@ def work_lock(work: Path, *, wait: bool = False) -> Iterator[None]:
     path = work / LOCK_NAME
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            holder = os.pread(fd, 200, 0).decode(errors="replace").strip() or "another process"
-            raise UserError(
-                f"the work folder is in use by {holder}",
-                where=str(work),
-                hint="wait for it, or pass --wait to start when it is done, or give this run its own `work:`",
-            ) from None
+        # Asked for again and again: a Ctrl-C just before a call that blocks would be heard only after it.
+        while not _locked(fd):
+            if not wait:
+                holder = os.pread(fd, 200, 0).decode(errors="replace").strip() or "another process"
+                raise UserError(
+                    f"the work folder is in use by {holder}",
+                    where=str(work),
+                    hint="wait for it, or pass --wait to start when it is done, or give this run its own "
+                    "`work:`",
+                )
+            time.sleep(WAIT_SECONDS)
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         yield
