@@ -174,6 +174,7 @@ def test_a_cap_counts_it(tmp_path: Path) -> None:
     assert held[True] < held[False]
 
 
+@pytest.mark.slow
 def test_a_built_corpus_is_checked_without_it(tmp_path: Path) -> None:
     texts = {"web": [document(f"web {number}") for number in range(20)]}
     lines = [json.dumps({"name": f"q{number}", "q": texts["web"][number]}) + "\n" for number in range(3)]
@@ -192,6 +193,7 @@ def test_a_built_corpus_is_checked_without_it(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_sentencepiece_model_of_the_data_pack(data_pack: Path, tmp_path: Path) -> None:
     """Its `<s>` is a control piece, which no text gives."""
     pytest.importorskip("sentencepiece")

@@ -30,6 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_run_plan_report_verify(folder: Path) -> None:
     recipe = folder / "recipe.yaml"
     planned = dataprep("plan", recipe, "--json")
@@ -131,12 +132,23 @@ def test_an_interrupted_run_says_that_it_goes_on_from_there(tmp_path: Path) -> N
     write_inputs(tmp_path / "in")
     path = write_recipe(tmp_path)
     command = [sys.executable, "-m", "dataprep", "run", str(path), "--workers", "1", "--wait"]
-    with work_lock(tmp_path / "out.work"):
-        # It waits for the lock, so that this cannot come too late.
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        until_it_waits(process.pid, tmp_path / "out.work" / LOCK_NAME)
-        os.killpg(process.pid, signal.SIGINT)
-        _, words = process.communicate(timeout=60)
+
+    def listens() -> None:  # where the tests run in the background of a shell, Ctrl-C is not heard
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with (
+        work_lock(tmp_path / "out.work"),
+        subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=listens
+        ) as process,
+    ):
+        try:
+            # It waits for the lock, so that this cannot come too late.
+            until_it_waits(process.pid, tmp_path / "out.work" / LOCK_NAME)
+            os.killpg(process.pid, signal.SIGINT)
+            _, words = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "stopped; what was finished is kept" in words
     assert "Traceback" not in words

@@ -43,6 +43,7 @@ def check(folder: Path, *arguments: str | Path) -> dict[str, int]:
     return line
 
 
+@pytest.mark.slow
 def test_a_built_corpus_is_checked(folder: Path) -> None:
     line = check(folder / "out", "--output", folder / "found")
     assert (line["examples"], line["tested"], line["contaminated"]) == (3, 3, 2)
@@ -113,6 +114,7 @@ def test_a_set_of_which_nothing_is_tested_is_said(folder: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_the_command_refuses(folder: Path) -> None:
     for arguments, words in (
         (["--evals", "none.jsonl"], "no evaluation set at none.jsonl"),

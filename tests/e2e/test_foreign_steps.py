@@ -62,6 +62,7 @@ def guide(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_guide(guide: Path) -> None:
     result = dataprep(guide, "run", "recipe.yaml", "--workers", "2")
     stages = {row["stage"]: row for row in result["funnel"] if row["source"] == "web"}

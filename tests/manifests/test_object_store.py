@@ -8,7 +8,7 @@ import importlib
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -293,13 +293,24 @@ def test_another_published_something_else(
 
 def test_many_at_once(folder: Path, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_corpus(tmp_path / "other", seed=1, packed=(8,))
-    one_at_a_time = threading.Lock()  # as a server judges
+    one_at_a_time = threading.Lock()  # as a server answers: readers of an object in memory share its place
 
     def pipe_file(self: MemoryFileSystem, path: str, value: bytes, **options: Any) -> None:
         with one_at_a_time:
             REAL_PIPE(self, path, value, **options)
 
+    def upload(self: Objects, path: str, source: Path) -> None:
+        with one_at_a_time:
+            real_upload(self, path, source)
+
+    def read(self: Objects, path: str) -> Iterator[bytes]:
+        with one_at_a_time:
+            return iter(list(real_read(self, path)))
+
+    real_upload, real_read = Objects.upload, Objects.read
     monkeypatch.setattr(MemoryFileSystem, "pipe_file", pipe_file)
+    monkeypatch.setattr(Objects, "upload", upload)
+    monkeypatch.setattr(Objects, "read", read)
     start = threading.Barrier(6)
 
     def run(number: int) -> str:
