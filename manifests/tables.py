@@ -108,12 +108,12 @@ def read_table(
     try:
         # Opened by hand: pyarrow takes a string for a URL or a folder of files where it can.
         with open(path, "rb") as stream:
-            file = pq.ParquetFile(stream)
+            file = pq.ParquetFile(stream, pre_buffer=False)
             absent = [name for name in fill if name not in file.schema_arrow.names]
             there = [name for name in names if name not in absent]
             wanted = pa.schema([field for field in schema if field.name not in absent])
             problem = _schema_problem(file.schema_arrow, wanted, there)
-            # In this thread: pyarrow's own may still run when a short command ends, which then aborts.
+            # In this thread, so no pre_buffer: one of pyarrow may outlive a short command, and aborts it.
             table = None if problem else file.read(columns=there, use_threads=False)
     except FileNotFoundError:
         raise TableError("the file is missing", where=str(path)) from None
@@ -137,7 +137,7 @@ def first_key(path: StrPath) -> tuple[str, int]:
 
     try:
         with open(Path(path), "rb") as stream:
-            file = pq.ParquetFile(stream)
+            file = pq.ParquetFile(stream, pre_buffer=False)
             num_rows: int = file.metadata.num_rows
             if num_rows == 0:
                 return "", 0

@@ -164,7 +164,8 @@ def _rows(path: str) -> Iterator[Any]:
         )
     try:
         if format == "parquet":
-            for batch in pq.ParquetFile(path).iter_batches():
+            # In this thread, as in manifests/tables.py.
+            for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches(use_threads=False):
                 yield from batch.to_pylist()
             return
         with open(path, "rb") as raw:

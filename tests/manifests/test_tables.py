@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -118,3 +121,20 @@ def test_damaged(damage: str, tmp_path: Path) -> None:
         read_document_table(tmp_path / "t")
     with pytest.raises(TableError, match=what):
         first_key(tmp_path / "t")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="threads are counted as Linux lists them")
+def test_reading_leaves_no_thread_behind(tmp_path: Path) -> None:
+    """One that still runs when a short command ends would abort it, whatever its exit code was to be."""
+    path = tmp_path / "a.parquet"
+    write_document_table(path, documents(3))
+    script = (
+        "import os, sys\n"
+        "import pyarrow.parquet\n"
+        "from manifests.tables import first_key, read_document_table\n"
+        "before = len(os.listdir('/proc/self/task'))\n"
+        "read_document_table(sys.argv[1]), first_key(sys.argv[1])\n"
+        "print(len(os.listdir('/proc/self/task')) - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
