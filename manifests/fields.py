@@ -6,9 +6,12 @@ or a float. What is wrong shows where it is written and not where it is read.
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from manifests.errors import UserError
 
 SUBSETS = ("train", "holdout")
 """The parts of a source: what a model learns from, and what it is only measured on."""
@@ -42,6 +45,25 @@ class Record(BaseModel):
     """A frozen, strict model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def check_identity(corpus: str, version: str) -> None:
+    """Raise UserError unless a corpus may have this name and this version.
+
+    For those who are given both by a user: before work starts, and in words instead of a pattern.
+    """
+    check_name(corpus, "a corpus")
+    if re.fullmatch(VERSION_PATTERN, version) is None:
+        raise UserError(
+            f"{version!r} is no version", hint="three numbers such as 1.0.0, 1.1.0-rc.1 or 1.0.0+a"
+        )
+
+
+def check_name(name: str, what: str) -> None:
+    """Raise UserError unless `what`, such as "a source", may have this name."""
+    if re.fullmatch(NAME_PATTERN, name) is None:
+        hint = "letters, digits, _, - and ., at most 100, beginning with a letter or digit"
+        raise UserError(f"{name!r} is no name of {what}", hint=hint)
 
 
 def describe_errors(error: ValidationError) -> str:

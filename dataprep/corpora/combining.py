@@ -22,6 +22,7 @@ from dataprep.corpora.packing import common_lengths, take_packings
 from dataprep.corpora.tables import content_hashes, hashes_of, is_among, sorted_hashes, table_of
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
+from manifests.fields import check_identity, check_name
 from manifests.files import atomic_directory
 from manifests.fingerprint import digest_file, digest_value
 from manifests.lists import InputFile, Shard, read_input_list, write_input_list
@@ -61,6 +62,9 @@ def combine(
     """
     if len(parents) < 2:
         raise UserError("one corpus alone is combined with nothing", hint="name two or more")
+    check_identity(corpus, version)
+    for name in (rename or {}).values():
+        check_name(name, "a source")
     opened = [open_corpus(path) for path in parents]
     if out.is_dir() and any(out.iterdir()):
         raise UserError("the folder is not empty", where=str(out), hint="combine into a new folder")

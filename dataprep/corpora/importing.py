@@ -30,7 +30,7 @@ from dataprep.tokenizers.decode import Decoder, document_groups
 from dataprep.tokenizers.files import read_tokenizer, stored
 from manifests.corpus import Corpus
 from manifests.errors import UserError
-from manifests.fields import SUBSETS
+from manifests.fields import SUBSETS, check_identity, check_name
 from manifests.files import atomic_directory, check_free_space, write_atomic
 from manifests.fingerprint import digest_file
 from manifests.lists import InputFile, Shard, write_input_list
@@ -62,6 +62,9 @@ def import_corpus(spec: ImportSpec, out: Path, workers: int = 1) -> Imported:
     all are the begin-of-text token. Memory for each of `workers` threads: one index and document table, about
     150 bytes a document, and 200 MB. Raises UserError, which names the file.
     """
+    check_identity(spec.corpus, spec.version)
+    for source in (*spec.train, *spec.holdout):
+        check_name(source, "a source")
     definition = read_tokenizer(spec.tokenizer)
     facts = describe(definition, eos=spec.eos, bos=spec.bos)
     decoder = Decoder(definition)

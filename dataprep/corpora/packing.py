@@ -15,6 +15,7 @@ from dataprep.corpora.links import link_file
 from dataprep.fit import VERSION, fit_shard
 from manifests.corpus import Corpus, open_corpus
 from manifests.errors import UserError
+from manifests.fields import check_identity
 from manifests.files import atomic_directory
 from manifests.lists import Shard, ShardPacking
 from manifests.manifest import Manifest, Packings
@@ -44,6 +45,8 @@ def pack_corpus(
         what = f"rows of {wrong[0]} tokens" if wrong else "no length of row is given"
         raise UserError(what, hint="--sequence-length 2048")
     opened = open_corpus(corpus)
+    version = opened.manifest.version if version is None else version
+    check_identity(opened.manifest.corpus, version)
     if out.is_dir() and any(out.iterdir()):
         raise UserError("the folder is not empty", where=str(out), hint="pack into a new folder")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +56,7 @@ def pack_corpus(
         kept = take_packings([opened], lengths, opened.shards, folder, link)
         made = [pack_shards(folder, opened.shards, length, workers) for length in set(sequence_lengths)]
         packings = sorted([*kept, *made], key=lambda part: part.sequence_length)
-        update = {"packings": packings, "version": version or opened.manifest.version}
+        update = {"packings": packings, "version": version}
         return seal_corpus(folder, opened.manifest.model_copy(update=update), opened.shards)
 
 

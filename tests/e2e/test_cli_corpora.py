@@ -172,3 +172,27 @@ def test_what_cannot_be_published_or_fetched(
         said, _, advice = err.partition("hint: ")
         assert what in said and hint in advice, err
         assert sorted(path.name for path in tmp_path.iterdir()) == []
+
+
+def test_names_and_versions_that_are_none(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = files.write_megatron(tmp_path / "a", files.encoded())
+    tokenizer = files.write_tokenizer(tmp_path)
+    out = ["--output", tmp_path / "out"]
+    imported = ["import", *out, "--tokenizer", tokenizer, "--source"]
+    combined = ["combine", made, made, *out]
+    before = sorted(tmp_path.iterdir())
+    for command, what, hint in (
+        ([*imported, f"a={path}", "--corpus", "a b"], "'a b' is no name of a corpus", "letters, digits"),
+        ([*imported, f"a/b={path}", "--corpus", "c"], "'a/b' is no name of a source", "letters, digits"),
+        ([*imported, f"a={path}", "--corpus", "c", "--version", "2"], "'2' is no version", "1.0.0"),
+        ([*combined, "--corpus", ".c"], "'.c' is no name of a corpus", "beginning with"),
+        ([*combined, "--corpus", "c", "--version", "v1.0.0"], "'v1.0.0' is no version", "three numbers"),
+        ([*combined, "--corpus", "c", "--rename", "made/web=a b"], "'a b' is no name of a source", "letters"),
+        (["pack", made, *out, "--sequence-length", 8, "--version", ""], "'' is no version", "three numbers"),
+    ):
+        code, printed, err = call(command, capsys)
+        said, _, advice = err.partition("hint: ")
+        assert (code, printed) == (2, "") and what in said and hint in advice, err
+        assert sorted(tmp_path.iterdir()) == before
