@@ -35,7 +35,7 @@ Threads = Annotated[int, typer.Option("--workers", help="Threads.", min=1, show_
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Root = Annotated[
     str | None,
-    typer.Option("--root", help="The folder where name@version is published; then corpora may be named so."),
+    typer.Option("--root", help="The folder where those are published that are named name@version."),
 ]
 Store = Annotated[
     str,
@@ -191,6 +191,8 @@ def publish(corpus: Corpus, root: Store, workers: Threads = CORES, as_json: Json
     """
     from manifests.store import publish as publish_corpus
 
+    if root.startswith("memory:"):
+        typer.echo("note: memory:// is the memory of this process; nothing stays when it ends", err=True)
     narrator = Narrator()
     with narrator.stage("publish", 100):
         made = publish_corpus(corpus, root, workers, percent(narrator))
@@ -235,6 +237,8 @@ def published(
     from manifests.store import published as published_at
 
     found = published_at(root, name)
+    if not found:
+        typer.echo(printable(f"note: nothing is published at {root}"), err=True)
     if as_json:
         _print_json({"published": [asdict(each) for each in found]})
         return
@@ -404,7 +408,7 @@ def _lists(pairs: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _corpus(reference: str, root: str | None) -> Path:
-    if root is None:
+    if root is None or "@" not in reference:
         return Path(reference)
     from manifests.store import resolve
 

@@ -34,6 +34,7 @@ def publish(
     the version is taken, or when the corpus is damaged.
     """
     corpus = open_corpus(corpus_folder)
+    _check_root(Path(root))
     target = Path(root) / corpus.manifest.corpus / corpus.manifest.version
     there = corpus_at(target)
     if there is None and _put(corpus, target, "published", workers, progress):
@@ -68,6 +69,7 @@ def resolve(reference: str, root: StrPath) -> Path:
 def published_names(root: StrPath) -> list[str]:
     """Return the names below `root`, with or without a version."""
     root = Path(root)
+    _check_root(root)
     return [path.name for path in sorted(root.iterdir()) if path.is_dir()] if root.is_dir() else []
 
 
@@ -142,6 +144,12 @@ def check_whole(folder: Path, shown: str, done: str, workers: int, progress: Pro
             where=shown,
             hint=f"dataprep verify {shown}",
         )
+
+
+def _check_root(root: Path) -> None:
+    """Raise UserError where corpora cannot be published. A folder that is not there yet holds none."""
+    if root.exists() and not root.is_dir():
+        raise UserError("corpora are published in a folder, and this is none", where=str(root))
 
 
 def _put(corpus: Corpus, target: Path, done: str, workers: int, progress: Progress | None) -> bool:

@@ -41,12 +41,26 @@ def is_url(root: str | PathLike[str]) -> bool:
 
 
 def folder_of(root: str | PathLike[str]) -> Path | None:
-    """Return the folder that a path names, or a URL such as file:///data; None for all other URLs."""
+    """Return the folder that a path names, or a URL such as file:///data; None for all other URLs.
+
+    Raises UserError for no path at all, which would be the current folder, and for file:// and two slashes
+    only: what follows them is the name of a machine.
+    """
     text = fspath(root)
+    if not text:
+        raise UserError("the path of a folder is empty", hint="give a folder, or . for the current one")
     found = _URL.match(text)
     if found is None:
         return Path(text)
-    return Path(text[found.end() :]) if found[0] in ("file://", "local://") else None
+    path = text[found.end() :]
+    if found[0] == "file://":
+        if path.startswith("localhost/"):
+            path = path.removeprefix("localhost")
+        if not path.startswith("/"):
+            what = "this URL names no folder of this machine"
+            raise UserError(what, where=text, hint=f"file:///{path}, with three slashes, or a path")
+        return Path(path)
+    return Path(path) if found[0] == "local://" else None
 
 
 class Objects:
@@ -140,7 +154,7 @@ class Objects:
         except Exception as error:  # drivers raise what their libraries do, with no base in common
             text = str(error) or type(error).__name__
             lasting = isinstance(error, FileNotFoundError | PermissionError)
-            hint = None if lasting else "run the same command again: what is done is not done again"
+            hint = None if lasting else "if this passes, run the same command again: what is done stays done"
             raise UserError(f"{what}: {text}", where=self.place(path), hint=hint) from error
 
 

@@ -174,6 +174,13 @@ def test_what_cannot_be_published_or_fetched(
         assert sorted(path.name for path in tmp_path.iterdir()) == []
 
 
+def test_notes_of_a_root(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = call(["published", tmp_path / "store"], capsys)
+    assert (code, out, err) == (0, "", f"note: nothing is published at {tmp_path / 'store'}\n")
+    code, out, err = call(["publish", made, f"memory://{tmp_path}/notes"], capsys)
+    assert code == 0 and err.startswith("note: memory:// is the memory of this process")
+
+
 def test_names_and_versions_that_are_none(
     made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -196,3 +203,16 @@ def test_names_and_versions_that_are_none(
         said, _, advice = err.partition("hint: ")
         assert (code, printed) == (2, "") and what in said and hint in advice, err
         assert sorted(tmp_path.iterdir()) == before
+
+
+def test_combine_a_folder_with_what_is_published(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = make_run(tmp_path / "other", "other", {"more": [f"Text {n} of another." for n in range(20)]})
+    call(["publish", made, tmp_path / "store"], capsys)
+    command = ["combine", "made@latest", other, "--root", tmp_path / "store"]
+    code, out, err = call([*command, "--output", tmp_path / "both", "--corpus", "both"], capsys)
+    assert code == 0 and out.startswith("both@1.0.0 of web, code, more: "), err
+    assert load_manifest(tmp_path / "both").lineage.parents == [
+        f"{each.corpus}@{each.version} {each.content_digest}" for each in map(load_manifest, (made, other))
+    ]

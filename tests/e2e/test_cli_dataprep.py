@@ -30,7 +30,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_run_plan_report_verify(folder: Path) -> None:
     recipe = folder / "recipe.yaml"
     planned = dataprep("plan", recipe, "--json")

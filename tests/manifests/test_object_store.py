@@ -592,6 +592,7 @@ def test_progress(folder: Path, root: str, tmp_path: Path) -> None:
         ("out/here", False, "out/here"),
         ("/data/a:b", False, "/data/a:b"),
         ("file:///data/x", True, "/data/x"),
+        ("file://localhost/data/x", True, "/data/x"),
         ("local://data", True, "data"),
         ("s3://bucket/x", True, None),
         ("simplecache::s3://bucket/x", True, None),
@@ -600,6 +601,27 @@ def test_progress(folder: Path, root: str, tmp_path: Path) -> None:
 def test_urls(text: str, url: bool, folder: str | None) -> None:
     assert is_url(text) == url
     assert folder_of(text) == (None if folder is None else Path(folder))
+
+
+@pytest.mark.parametrize(("root", "hint"), [("", "a folder, or ."), ("file://data/x", "file:///data/x")])
+def test_a_root_that_names_no_folder(root: str, hint: str, folder: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        publish(folder, root)
+    assert caught.value.hint and hint in caught.value.hint
+    with pytest.raises(UserError):
+        published(root)
+
+
+def test_a_root_that_is_a_file(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("mine")
+    for call in (
+        lambda: publish(folder, tmp_path / "a.txt"),
+        lambda: published(tmp_path / "a.txt"),
+        lambda: fetch("tiny@1", tmp_path / "a.txt", tmp_path / "got"),
+    ):
+        with pytest.raises(UserError, match="in a folder, and this is none") as caught:
+            call()
+        assert caught.value.where == str(tmp_path / "a.txt")
 
 
 def test_a_corpus_at_a_url_is_not_read_there(folder: Path, root: str) -> None:
