@@ -201,7 +201,11 @@ def _make_phases(
                 f"({phases[-2].pack} of {phases[-2].sequence_length}, {phase.pack} of {length}), so every "
                 "source would start a new epoch and repeat tokens (accept_repeat allows it)"
             )
-    _refuse(problems, "data.phases", "change weights or lengths, or set accept_rounding or accept_repeat")
+    _refuse(
+        problems,
+        "data.phases",
+        "change weights or lengths, or set data.accept_rounding or data.accept_repeat",
+    )
     return phases
 
 
