@@ -182,6 +182,8 @@ def _make_phases(
     block_tokens = spec.block_tokens or max(concat_lengths, default=1)
     problems: list[str] = []
     phases: list[Phase] = []
+    if spec.block_tokens is not None and not concat_lengths:
+        problems.append("block_tokens is of consecutive rows, and every phase has packed ones: leave it out")
     for index, phase in enumerate(spec.phases):
         length = phase.sequence_length
         is_packed = phase.pack == BEST_FIT

@@ -203,6 +203,14 @@ def test_a_length_that_the_corpus_was_not_packed_for_is_refused(corpus: Corpus) 
     assert "dataprep pack" in str(caught.value.hint)
 
 
+def test_a_block_length_is_refused_where_all_rows_are_packed(corpus: Corpus) -> None:
+    """It would be ignored."""
+    with pytest.raises(UserError, match="block_tokens is of consecutive rows"):
+        make_plan(corpus, block_tokens=8)
+    phases = PhaseSpec(0, 8, WEIGHTS, "best_fit"), PhaseSpec(12, 8, WEIGHTS)
+    assert make_plan(corpus, *phases, block_tokens=16, accept_repeat=True).phases[1].block_tokens == 16
+
+
 def test_a_source_of_lone_tokens_has_no_packed_row(tmp_path: Path) -> None:
     make_corpus(tmp_path, [Part("code", "train", [1] * 40)], packed=(8,))
     with pytest.raises(UserError, match="source code has no packed row of 8"):
