@@ -14,14 +14,13 @@ from dataprep.corpora.combining import combine
 from dataprep.corpora.exporting import export
 from dataprep.corpora.importing import import_corpus
 from dataprep.corpora.peek import peek
-from dataprep.corpora.spec import ImportSpec
 from dataprep.tokenizers import describe
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from manifests.manifest import TokenizerInfo
 from manifests.shard import ShardError
 from manifests.verify import verify
-from tests.dataprep.corpora.runs import TEXTS, make_run
+from tests.dataprep.corpora.runs import TEXTS, make_run, spec_back
 from tests.dataprep.corpora.test_exporting import rows_of
 from tests.dataprep.corpora.test_importing import documents_in
 from tests.dataprep.corpora.tokenfiles import with_bos_json
@@ -130,15 +129,7 @@ def test_other_layouts_keep_it_and_bring_it_back(to: str, tmp_path: Path) -> Non
     if to == "olmo":
         note = yaml.safe_load((tmp_path / "out" / "dataset.yaml").read_text())
         assert note["bos_token_id"] == bos_id()
-    spec = ImportSpec(
-        "back",
-        "1.0.0",
-        tmp_path / "out" / "tokenizer.json",
-        {source: [str(tmp_path / "out" / f"{source}-train-*")] for source in TEXTS},
-        {source: [str(tmp_path / "out" / f"{source}-holdout-*")] for source in TEXTS},
-        dtype="uint16" if to == "olmo" else None,
-    )
-    back = import_corpus(spec, tmp_path / "back").manifest
+    back = import_corpus(spec_back(tmp_path / "out", to), tmp_path / "back").manifest
     assert back.tokenizer.prepend_bos and back.tokenizer.append_eos
     assert back.tokenizer.bos_id == bos_id()
     for source in TEXTS:

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from dataprep.corpora.spec import ImportSpec
 from dataprep.recipe import load_recipe
 from dataprep.run import run
 from tests.dataprep.corpora.tokenfiles import write_tokenizer
@@ -51,3 +52,13 @@ def make_run(
     path.write_text(yaml.safe_dump(recipe, sort_keys=False))
     run(load_recipe(path, []), workers=0)
     return folder / "out"
+
+
+def spec_back(folder: Path, to: str) -> ImportSpec:
+    """How to import what a corpus of `make_run` was exported to, in the layout of another tool."""
+
+    def files(subset: str) -> dict[str, list[str]]:
+        return {source: [str(folder / f"{source}-{subset}-*")] for source in TEXTS}
+
+    tokenizer, dtype = folder / "tokenizer.json", "uint16" if to == "olmo" else None
+    return ImportSpec("back", "1.0.0", tokenizer, files("train"), files("holdout"), dtype=dtype)

@@ -19,7 +19,7 @@ from dataprep.corpora.spec import ImportSpec
 from manifests.corpus import open_corpus
 from manifests.errors import UserError
 from tests.dataprep.corpora import tokenfiles as files
-from tests.dataprep.corpora.runs import TEXTS, make_run
+from tests.dataprep.corpora.runs import TEXTS, make_run, spec_back
 from tests.dataprep.corpora.test_importing import documents_in
 
 
@@ -84,15 +84,7 @@ def test_tokens_come_back(to: str, made: Path, tmp_path: Path) -> None:
         assert os.path.samefile(
             corpus.prefix(shard).with_suffix(".bin"), tmp_path / "out" / (shard.name + suffix)
         )
-    spec = ImportSpec(
-        "back",
-        "1.0.0",
-        tmp_path / "out" / "tokenizer.json",
-        {source: [str(tmp_path / "out" / f"{source}-train-*")] for source in TEXTS},
-        {source: [str(tmp_path / "out" / f"{source}-holdout-*")] for source in TEXTS},
-        dtype="uint16" if to == "olmo" else None,
-    )
-    back = import_corpus(spec, tmp_path / "back")
+    back = import_corpus(spec_back(tmp_path / "out", to), tmp_path / "back")
     assert back.manifest.tokenizer.append_eos and result.inexact == 0
     for source in TEXTS:
         for subset in ("train", "holdout"):

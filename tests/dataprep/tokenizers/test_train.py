@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,8 +12,7 @@ from tokenizers import Tokenizer
 
 from dataprep.tokenizers import describe, train_bpe
 from manifests.errors import UserError
-
-ROOT = Path(__file__).resolve().parents[3]
+from tests.dataprep.tokenizers.children import trained_in_a_child
 
 # Many pairs with equal counts: the worst case for a merge order that depends on hashing.
 TIES = [f"{left}{right} {right}{left}" for left in "abcdefgh" for right in "ijklmnop"]
@@ -29,24 +26,15 @@ print(sha256(train_bpe(texts, 400).encode()).hexdigest())
 """
 
 
-def trained_in_a_child(texts: list[str], **environment: str) -> str:
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD],
-        input="\x00".join(texts),
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-    )
-    return child.stdout.strip()
+def trained(texts: list[str], **environment: str) -> str:
+    return trained_in_a_child(CHILD, texts, **environment)[0]
 
 
 def test_same_bytes_in_every_process_with_any_threads_in_any_order() -> None:
     texts = TIES + [path.read_text("utf-8") for path in sorted(Path(os.__file__).parent.glob("*.py"))[:6]]
     expected = sha256(train_bpe(texts, 400).encode()).hexdigest()
-    assert trained_in_a_child(texts, RAYON_NUM_THREADS="1") == expected
-    assert trained_in_a_child(texts[::-1], RAYON_NUM_THREADS="2", TOKENIZERS_PARALLELISM="true") == expected
+    assert trained(texts, RAYON_NUM_THREADS="1") == expected
+    assert trained(texts[::-1], RAYON_NUM_THREADS="2", TOKENIZERS_PARALLELISM="true") == expected
 
 
 @given(st.permutations(TIES), st.integers(257, 400))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -24,10 +23,10 @@ from dataprep.tokenizers.probe import FRAGMENTS
 from dataprep.tokenizers.sentencepiece_model import BYTE, CONTROL, UNKNOWN, parse_model
 from dataprep.tokenizers.unigram import BOS_TOKEN, MIN_UNIGRAM_SIZE, RESERVED, SENTENCE_BYTES, sentences_of
 from manifests.errors import UserError
+from tests.dataprep.tokenizers.children import trained_in_a_child
 from tests.dataprep.tokenizers.conftest import TRAINING_TEXTS
 
 pytest.importorskip("sentencepiece")
-ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = [path.read_text("utf-8") for path in sorted(Path(os.__file__).parent.glob("*.py"))[:6]]
 """Code that every Python has; several are longer than a sentence may be."""
 
@@ -49,18 +48,10 @@ def tiny() -> bytes:
     return train_unigram(TRAINING_TEXTS, 400)
 
 
-def trained_in_a_child(texts: list[str], **environment: str) -> str:
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD],
-        input="\x00".join(texts),
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-    )
-    assert "trainer" not in child.stderr, "it talks of its progress"
-    return child.stdout.strip()
+def trained(texts: list[str], **environment: str) -> str:
+    digest, said = trained_in_a_child(CHILD, texts, **environment)
+    assert "trainer" not in said, "it talks of its progress"
+    return digest
 
 
 def round_trip(model: bytes, texts: list[str]) -> list[str]:
@@ -73,8 +64,8 @@ def test_same_bytes_in_every_process_with_any_threads_in_any_order() -> None:
     assert describe(model).vocab_size == 500
     assert train_unigram(iter(LIBRARY[::-1]), 500) == model
     expected = sha256(model).hexdigest()
-    assert trained_in_a_child(LIBRARY, OMP_NUM_THREADS="1") == expected
-    assert trained_in_a_child(LIBRARY[3:] + LIBRARY[:3], OMP_NUM_THREADS="2", PYTHONHASHSEED="7") == expected
+    assert trained(LIBRARY, OMP_NUM_THREADS="1") == expected
+    assert trained(LIBRARY[3:] + LIBRARY[:3], OMP_NUM_THREADS="2", PYTHONHASHSEED="7") == expected
 
 
 @given(st.permutations(TRAINING_TEXTS[:8]))
