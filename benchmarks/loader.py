@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.measure import ROUNDS, alternate
+from benchmarks.measure import ROUNDS, alternate, cpu_seconds
+from dataprep.fit import fit_documents
 from manifests.shard import ShardReader
 from manifests.store import open_corpus
 from tests.manifests.corpora import Part, make_corpus
@@ -31,6 +32,7 @@ SEQUENCE = 2048
 ROWS = 64
 WEIGHTS = {"web": 0.6, "code": 0.25, "books": 0.1, "notes": 0.05}
 SHARDS = 4  # of each source
+NUM_DOCUMENTS = 500_000  # that are packed, for the time of it
 STEPS = 10**7  # planned, so that the last step is far away; few are read
 
 
@@ -61,6 +63,7 @@ def _measure(folder: Path, steps: int, rounds: int) -> dict[str, Any]:
         "tokens_s_threads": tokens / seconds["threads"],
         "masked_tokens_s": tokens / seconds["masked"],
         "packed_tokens_s": tokens / seconds["packed"],
+        "fit_us_per_document": _fit_seconds(folder, rounds) / NUM_DOCUMENTS * 1e6,
         "plain_tokens_s": tokens / seconds["plain"],
         "vs_plain": seconds["plain"] / seconds["loader"],
         "vs_best_peer": None,
@@ -82,6 +85,13 @@ def _make_corpus(folder: Path, shard_tokens: int) -> None:
             whole = lengths[np.cumsum(lengths) <= shard_tokens]
             parts.append(Part(name, "train", _as_ints(whole)))
     make_corpus(folder, parts, corpus="benchmark", vocab_size=50_000, packed=(SEQUENCE,))
+
+
+def _fit_seconds(folder: Path, rounds: int) -> float:
+    """CPU seconds of packing NUM_DOCUMENTS documents into rows, of the lengths of one shard over and over."""
+    lengths = np.resize(ShardReader(folder / "web" / "train-00000").lengths, NUM_DOCUMENTS)
+    fit_documents(lengths[:10], SEQUENCE)  # compiles
+    return statistics.median(cpu_seconds(lambda: fit_documents(lengths, SEQUENCE)) for _ in range(rounds))
 
 
 def _as_ints(lengths: np.ndarray) -> Sequence[int]:

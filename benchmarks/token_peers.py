@@ -18,8 +18,10 @@ import json
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -87,24 +89,20 @@ def megatron(documents: Path, tokenizer_json: str, folder: Path) -> Work:
 
 
 def datatrove(documents: Path, tokenizer: Path, folder: Path) -> Work:
-    from datatrove.pipeline.readers import JsonlReader
     from datatrove.pipeline.tokens import DocumentTokenizer
-    from loguru import logger
 
-    logger.remove()
-    eos = describe(tokenizer.read_text(encoding="utf-8")).eos_token
-
-    def work() -> None:
-        reader = JsonlReader(str(documents.parent), glob_pattern=documents.name)
-        step = DocumentTokenizer(str(folder), tokenizer_name_or_path=str(tokenizer), eos_token=eos, seed=17)
-        step.run(reader.run(None, 0, 1), 0, 1)
-
-    return work
+    return _read_into(partial(DocumentTokenizer, seed=17), documents, tokenizer, folder)
 
 
 def datatrove_megatron(documents: Path, tokenizer: Path, folder: Path) -> Work:
-    from datatrove.pipeline.readers import JsonlReader
     from datatrove.pipeline.tokens.megatron_tokenizer import MegatronDocumentTokenizer
+
+    return _read_into(MegatronDocumentTokenizer, documents, tokenizer, folder)
+
+
+def _read_into(make: Callable[..., Any], documents: Path, tokenizer: Path, folder: Path) -> Work:
+    """datatrove's reader of JSON lines, and one of its tokenizing blocks."""
+    from datatrove.pipeline.readers import JsonlReader
     from loguru import logger
 
     logger.remove()
@@ -112,7 +110,7 @@ def datatrove_megatron(documents: Path, tokenizer: Path, folder: Path) -> Work:
 
     def work() -> None:
         reader = JsonlReader(str(documents.parent), glob_pattern=documents.name)
-        step = MegatronDocumentTokenizer(str(folder), tokenizer_name_or_path=str(tokenizer), eos_token=eos)
+        step = make(str(folder), tokenizer_name_or_path=str(tokenizer), eos_token=eos)
         step.run(reader.run(None, 0, 1), 0, 1)
 
     return work

@@ -10,13 +10,16 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from dataprep.narrate import Narrator, percent, printable
 from manifests.errors import UserError
+
+if TYPE_CHECKING:
+    from manifests.releases import Release
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -196,11 +199,7 @@ def publish(corpus: Corpus, root: Store, workers: Threads = CORES, as_json: Json
     narrator = Narrator()
     with narrator.stage("publish", 100):
         made = publish_corpus(corpus, root, workers, percent(narrator))
-    if as_json:
-        _print_json(asdict(made))
-    else:
-        done = "published" if made.is_new else "is published already"
-        print(f"{made.corpus}@{made.version} {done}: {made.size_bytes:,} bytes at {made.place}")
+    _print_release(made, "published" if made.is_new else "is published already", as_json)
 
 
 def fetch(
@@ -221,11 +220,7 @@ def fetch(
     narrator = Narrator()
     with narrator.stage("fetch", 100):
         made = fetch_corpus(reference, root, folder, workers, percent(narrator))
-    if as_json:
-        _print_json(asdict(made))
-    else:
-        done = "fetched" if made.is_new else "is there already"
-        print(f"{made.corpus}@{made.version} {done}: {made.size_bytes:,} bytes at {made.place}")
+    _print_release(made, "fetched" if made.is_new else "is there already", as_json)
 
 
 def published(
@@ -413,6 +408,13 @@ def _corpus(reference: str, root: str | None) -> Path:
     from manifests.store import resolve
 
     return resolve(reference, root)
+
+
+def _print_release(release: Release, done: str, as_json: bool) -> None:
+    if as_json:
+        _print_json(asdict(release))
+    else:
+        print(f"{release.corpus}@{release.version} {done}: {release.size_bytes:,} bytes at {release.place}")
 
 
 def _print_json(value: Any) -> None:

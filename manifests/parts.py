@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -59,12 +59,7 @@ class Subset(Record):
 
 def subset_of(shards: Sequence[Shard]) -> Subset:
     """The sums over the shards of a subset."""
-    return Subset(
-        documents=sum(shard.documents for shard in shards),
-        tokens=sum(shard.tokens for shard in shards),
-        text_bytes=sum(shard.text_bytes for shard in shards),
-        shards=len(shards),
-    )
+    return Subset(shards=len(shards), **_sums(shards, ("documents", "tokens", "text_bytes")))
 
 
 class Source(Record):
@@ -175,9 +170,11 @@ class PackedSubset(Record):
 
 def packed_subset_of(packings: Sequence[ShardPacking]) -> PackedSubset:
     """The sums over the packings of a subset."""
-    return PackedSubset(
-        **{name: sum(getattr(each, name) for each in packings) for name in PackedSubset.model_fields}
-    )
+    return PackedSubset(**_sums(packings, PackedSubset.model_fields))
+
+
+def _sums(records: Sequence[Record], fields: Iterable[str]) -> dict[str, int]:
+    return {name: sum(getattr(each, name) for each in records) for name in fields}
 
 
 class Packings(Record):
