@@ -58,9 +58,10 @@ def test_an_edited_past_is_refused_with_a_diff(change: str) -> None:
 def test_packed_rows_of_the_past_must_be_those_that_were_trained_on() -> None:
     """They are no part of the content of a manifest: a corpus may be packed anew, by another rule."""
     phases = PhaseSpec(0, 8, LATER, "best_fit"), PhaseSpec("10 steps", 16, WEIGHTS, "best_fit")
-    old = facts(phases=phases, accept_repeat=True)
+    packed: dict[str, Any] = {"phases": phases, "accept_repeat": True, "block_tokens": None}
+    old = facts(**packed)
     for length, next_row, refused in (("8", 20, True), ("16", 20, False), ("16", 51, True)):
-        new = facts(phases=phases, accept_repeat=True)
+        new = facts(**packed)
         source = next(each for each in new["sources"] if each["name"] == "code")
         source["packings"][length]["digest"] = "blake2b-128:" + "0" * 32
         found = compare_schedules(old, new, next_row)
